@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Build the patched kernel (build/kernel) from the fragments in configs/.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/kbuild.sh"
+
+"$top/scripts/tree.sh"
+need_compiler
+configure "$tree" "$O/kernel" guest mm debug kunit series
+say "building the kernel (4 minutes on two cores the first time, log in ${logs#"$top"/}/kernel.log)"
+logged kernel kbuild "$tree" "$O/kernel" bzImage
+say "built ${O#"$top"/}/kernel/arch/x86/boot/bzImage, Linux $(cat "$O/kernel/include/config/kernel.release")"

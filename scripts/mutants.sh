@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Plant each mistake of tests/mutants/ by itself, run the test that its Seen-by:
+# line names, and report it as caught or survived. ONLY=NAME does one of them.
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/series.sh"
+. "$(dirname "$0")/kbuild.sh"
+. "$(dirname "$0")/guest.sh"
+. "$(dirname "$0")/warnings.sh"
+
+src=$O/mutant-linux
+build=$O/mutant-kernel
+image=$build/arch/x86/boot/bzImage
+
+# boot TASK SECONDS INITRAMFS WORD...: the mutant; "cpu=MODEL" among the words is
+# for QEMU, the others are for the kernel's command line.
+boot() {
+	local task=$1 seconds=$2 initrd=$3 cpu=max word append=
+	shift 3
+	for word; do
+		case $word in
+		cpu=*) cpu=${word#cpu=} ;;
+		*) append+=" $word" ;;
+		esac
+	done
+	qemu "mutant-$name" "$seconds" "$image" "$initrd" "task=$task$append" -cpu "$cpu" || true
+}
+
+# Seen-by: kunit SUITE [WORD...] - the suite has to fail.
+seen_by_kunit() {
+	local suite=$1 log=$logs/mutant-$name.console
+	shift
+	kbuild "$src" "$build" bzImage >"$logs/mutant-$name.log" 2>&1 || return 2
+	boot nothing 300 "$O/initramfs-empty.gz" "kunit.filter_glob=$suite" "$@"
+	# A kernel that the fault kills before the verdict is a fault caught, too.
+	grep -aq "Subtest: $suite" "$log" || return 2
+	! grep -aqE "(^|\] )ok 1 $suite" "$log"
+}
+
+# Seen-by: selftest NAME [WORD...] - a test fails, or the kernel complains.
+seen_by_selftest() {
+	shift # the guest runs all of them
+	kbuild "$src" "$build" bzImage >"$logs/mutant-$name.log" 2>&1 || return 2
+	boot selftests 600 "$O/initramfs.gz" kunit.enable=0 "$@"
+	grep -aq "^TAP version" "$logs/mutant-$name.tests" || return 2
+	grep -aq '^not ok' "$logs/mutant-$name.tests" || ! healthy "mutant-$name"
+}
+
+# Seen-by: build CONFIG OBJECT - W=1 has to warn.
+seen_by_build() {
+	local warnings
+	warnings=$(w1_warnings "$src" "$O/mutant-$1" "$1" "$2")
+	[ -n "$warnings" ]
+}
+
+plant() {
+	git -C "$src" apply "$1" 2>"$logs/mutant-$name.log"
+}
+
+build_guest
+tree_at series "$src"
+configure "$src" "$build" guest mm debug kunit series
+initramfs "$O/initramfs-empty.gz" "$O/kernel"
+
+survived=0 caught=0 broken=0
+for patch in "$top"/tests/mutants/*.patch; do
+	name=$(basename "$patch" .patch)
+	[ -z "${ONLY:-}" ] || [ "$ONLY" = "$name" ] || continue
+	read -r _ kind arguments < <(grep '^Seen-by: ' "$patch")
+	if ! plant "$patch"; then
+		verdict="BROKEN: does not apply"
+		broken=$((broken + 1))
+	else
+		status=0
+		# shellcheck disable=SC2086 # the words of the line are the arguments
+		"seen_by_$kind" $arguments || status=$?
+		git -C "$src" apply -R "$patch"
+		case $status in
+		0) verdict=caught caught=$((caught + 1)) ;;
+		1) verdict=SURVIVED survived=$((survived + 1)) ;;
+		*) verdict="BROKEN: ${logs#"$top"/}/mutant-$name.*" broken=$((broken + 1)) ;;
+		esac
+	fi
+	printf '%-9s %-36s %s\n' "$verdict" "$name" "$kind $arguments"
+done
+say "$caught caught, $survived survived, $broken could not be judged"
+[ $((survived + broken)) = 0 ]

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Fetch the base, import it into a scratch git repository and apply the series:
+# all of it or nothing. Base and result are the tag "base" and branch "series".
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/series.sh"
+
+base_from_package() {
+	local package verified sum candidate dir=$O/base
+	read -r _ package <"$top/base/linux-source"
+	verified=$(awk '$1 == "verified" { print $2 }' "$top/base/linux-source")
+	sum=$(awk '$1 == "sha256" { print $2 }' "$top/base/linux-source")
+
+	command -v apt-get >/dev/null ||
+		die "no apt-get here to fetch $package with: pass KERNEL=DIR or KERNEL=TARBALL"
+	candidate=$(apt-cache policy "$package" | awk '$1 == "Candidate:" { print $2 }')
+	if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
+		[ "$(id -u)" != 0 ] || logged apt-get-update apt-get update
+		candidate=$(apt-cache policy "$package" | awk '$1 == "Candidate:" { print $2 }')
+	fi
+	if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
+		die "apt offers no $package: run apt-get update, use Debian 12 or 13, or pass KERNEL="
+	fi
+	if [ "$(cat "$dir/version" 2>/dev/null)" != "$candidate" ]; then
+		say "fetching $package $candidate (150 MB)"
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		need dpkg-deb=dpkg
+		(cd "$dir" && logged fetch apt-get -o APT::Sandbox::User=root \
+			download "$package=$candidate")
+		dpkg-deb --fsys-tarfile "$dir"/*.deb |
+			tar xO "./usr/src/$package.tar.xz" >"$dir/linux.tar.xz"
+		rm "$dir"/*.deb
+		if [ "$candidate" = "$verified" ]; then
+			echo "$sum  $dir/linux.tar.xz" | sha256sum --check --quiet ||
+				die "$package $candidate is not the tarball that base/linux-source pins"
+		fi
+		echo "$candidate" >"$dir/version"
+	fi
+	[ "$candidate" = "$verified" ] ||
+		say "base is $candidate; the series was last verified on $verified"
+	base_id="$package $candidate"
+	source=$dir/linux.tar.xz
+}
+
+# The caller's own source is only ever read.
+base_from_caller() {
+	source=$(readlink -f "$KERNEL") || die "KERNEL=$KERNEL does not exist"
+	if [ -d "$source" ]; then
+		base_id="$source $(stat -c %Y "$source/Makefile" 2>/dev/null)"
+	elif [ -f "$source" ]; then
+		base_id="$source $(stat -c %Y "$source")"
+	else
+		die "KERNEL=$KERNEL is neither a directory nor a tarball"
+	fi
+}
+
+unpack() {
+	mkdir "$1"
+	if [ -f "$source" ]; then
+		tar xf "$source" -C "$1" --strip-components=1 2>"$logs/unpack.log" ||
+			die "KERNEL=$KERNEL is not a tarball of a kernel tree"
+	elif git -C "$source" rev-parse HEAD >/dev/null 2>&1 &&
+		[ "$(git -C "$source" rev-parse --show-toplevel)" = "$source" ]; then
+		git -C "$source" archive HEAD | tar x -C "$1"
+	else
+		tar c -C "$source" --exclude=./.git . | tar x -C "$1"
+	fi
+	local version
+	version=$(awk -F' *= *' '/^(VERSION|PATCHLEVEL)/ { printf "%s.", $2 }' "$1/Makefile" 2>/dev/null)
+	[ "$version" = 6.12. ] ||
+		die "the base is ${version:+Linux ${version%.}, }not a Linux 6.12 tree"
+}
+
+import() {
+	local new=$O/linux.new
+	say "unpacking and importing the base"
+	rm -rf "$new"
+	unpack "$new"
+	git -C "$new" init -q -b series
+	git -C "$new" config user.name "$GIT_AUTHOR_NAME"
+	git -C "$new" config user.email "$GIT_AUTHOR_EMAIL"
+	git -C "$new" add -Af .
+	GIT_AUTHOR_DATE="2024-11-17T22:15:08Z" GIT_COMMITTER_DATE="2024-11-17T22:15:08Z" \
+		git -C "$new" commit -qm "Base of the series: $1"
+	git -C "$new" tag base
+	git -C "$new" config series.base "$base_id"
+	apply "$new"
+	rm -rf "$tree"
+	mv "$new" "$tree"
+}
+
+# From an apply that failed or was interrupted, to what was there before.
+step_back() {
+	[ ! -d "$1/.git/rebase-apply" ] || git -C "$1" am --abort >/dev/null 2>&1 || true
+	git -C "$1" checkout -qf series
+	git -C "$1" config --unset series.applying
+}
+
+# On top of the base, or say which patch does not apply and leave all as it was.
+apply() {
+	local patches=("$top"/patches/*/*.patch) at
+	git -C "$1" config series.applying yes
+	git -C "$1" checkout -q --detach base
+	if ! git -C "$1" am -q --empty=keep --committer-date-is-author-date \
+		"${patches[@]}" >"$logs/apply.log" 2>&1; then
+		at=$(cat "$1/.git/rebase-apply/next" 2>/dev/null || echo 1)
+		step_back "$1"
+		die "${patches[at - 1]#"$top"/} does not apply to this base ($base_id)"
+	fi
+	git -C "$1" checkout -q -B series
+	git -C "$1" config --unset series.applying
+	stamp "$1"
+	say "applied ${#patches[@]} patches"
+}
+
+need git=git xz=xz-utils
+if [ "$(git -C "$tree" config series.applying 2>/dev/null)" = yes ]; then
+	say "an earlier make tree was interrupted, starting again"
+	step_back "$tree"
+fi
+if [ -n "${KERNEL:-}" ]; then base_from_caller; else base_from_package; fi
+
+if [ ! -d "$tree/.git" ] || [ "$(git -C "$tree" config series.base)" != "$base_id" ]; then
+	[ ! -d "$tree/.git" ] || workbench_is_exported ||
+		die "${tree#"$top"/} holds work that is not in patches/: make export, or remove it"
+	import "$base_id"
+elif [ "$(git -C "$tree" config series.patches)" = "$(patches_id)" ]; then
+	say "the workbench is up to date with patches/"
+else
+	workbench_is_exported ||
+		die "${tree#"$top"/} holds work that is not in patches/: make export, or remove it"
+	say "patches/ changed: applying anew"
+	apply "$tree"
+fi
