@@ -10,20 +10,32 @@ build_guest
 
 "$top/scripts/lint.sh" || true
 
-# one_guest NAME CPU APPEND: KUnit runs while the kernel boots, then /init.
-one_guest() {
-	say "guest $1 ($(accelerator))"
-	qemu "$1" 600 "$O/kernel/arch/x86/boot/bzImage" "$O/initramfs.gz" \
-		"task=selftests hugepagesz=1G hugepages=1 $3" -cpu "$2" ||
-		say "QEMU ended with status $?"
-	ktap "$1 KUnit" "$logs/$1.console"
-	ktap "$1 selftests" "$logs/$1.tests"
-	check "$1 kernel log and end" healthy "$1"
+# The guests: name, CPU, memory, kernel command line. Pages of 1 GB take longest
+# under emulation and need 3 GB; they meet each preemption model once.
+guests() {
+	local preempt
+	for preempt in none voluntary full; do
+		echo "$preempt-max max 3G preempt=$preempt hugepagesz=1G hugepages=1"
+		echo "$preempt-noerms max,-erms 1536M preempt=$preempt"
+		echo "$preempt-norep max 1536M preempt=$preempt clearcpuid=erms,rep_good"
+	done
 }
 
-for preempt in none voluntary full; do
-	one_guest "$preempt-max" max "preempt=$preempt"
-	one_guest "$preempt-noerms" max,-erms "preempt=$preempt"
-	one_guest "$preempt-norep" max "preempt=$preempt clearcpuid=erms,rep_good"
-done
+# KUnit runs while the kernel boots, then /init; one guest for each CPU at a time.
+say "booting $(guests | wc -l) guests ($(accelerator)), $cpus at a time"
+while read -r name cpu memory append; do
+	while [ "$(jobs -rp | wc -l)" -ge "$cpus" ]; do
+		wait -n || true
+	done
+	say "guest $name: $append"
+	qemu "$name" 900 "$O/kernel/arch/x86/boot/bzImage" "$O/initramfs.gz" \
+		"task=selftests $append" -cpu "$cpu" -m "$memory" </dev/null &
+done < <(guests)
+wait
+
+while read -r name _; do
+	ktap "$name KUnit" "$logs/$name.console"
+	ktap "$name selftests" "$logs/$name.tests"
+	check "$name kernel log and end" healthy "$name"
+done < <(guests)
 tally_end
