@@ -60,9 +60,11 @@ need() {
 		die "not Debian or Ubuntu: please install what they call ${packages[*]}"
 	[ "$(id -u)" = 0 ] || die "please run: sudo apt-get install ${packages[*]}"
 	say "installing ${packages[*]}"
-	logged apt-get-update apt-get update
-	logged apt-get-install env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends "${packages[@]}"
+	{
+		apt-get update
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}"
+	} >"$logs/apt-get.log" 2>&1 ||
+		die "apt-get cannot install ${packages[*]} (${logs#"$top"/}/apt-get.log): is there a network?"
 	for pair in "$@"; do
 		have "${pair%%=*}" || die "${pair#*=} was installed and ${pair%%=*} is still missing"
 	done

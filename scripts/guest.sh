@@ -49,7 +49,11 @@ build_guest() {
 # KVM only where it can run a stock guest: the CPU shows it and the device opens.
 accelerator() {
 	case ${ACCEL:-auto} in
-	tcg | kvm) echo "$ACCEL" ;;
+	tcg) echo tcg ;;
+	kvm)
+		(: <>/dev/kvm) 2>/dev/null || die "ACCEL=kvm, but /dev/kvm does not open here"
+		echo kvm
+		;;
 	auto)
 		if grep -qwE 'vmx|svm' /proc/cpuinfo && (: <>/dev/kvm) 2>/dev/null; then
 			echo kvm
@@ -61,14 +65,14 @@ accelerator() {
 	esac
 }
 
+accel=$(accelerator)
+
 # qemu NAME SECONDS KERNEL-IMAGE INITRAMFS APPEND [QEMU OPTION...]
 # The kernel speaks on the first serial port (NAME.console), the guest's tests
 # on the second (NAME.tests), so that neither cuts into the lines of the other.
 qemu() {
-	local name=$1 seconds=$2 image=$3 initrd=$4 append=$5 accel
+	local name=$1 seconds=$2 image=$3 initrd=$4 append=$5
 	shift 5
-	accel=$(accelerator)
-	[ "$accel" != kvm ] || (: <>/dev/kvm) 2>/dev/null || die "ACCEL=kvm and /dev/kvm does not open"
 	rm -f "$logs/$name".{console,tests}
 	timeout --foreground "$seconds" qemu-system-x86_64 -accel "$accel" -smp 2,sockets=2 -m 3G \
 		-nodefaults -no-user-config -display none -no-reboot -kernel "$image" -initrd "$initrd" \

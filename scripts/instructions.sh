@@ -11,25 +11,25 @@
 
 "$top/scripts/kernel.sh"
 need_guest
-tree_at base "$O/base-linux"
+tree_at base "$O/reference/linux"
 mkdir -p "$O/bin"
 logged faults gcc -O2 -Wall -static "$top/tests/guest/faults.c" -o "$O/bin/faults"
 
 # count NAME BUILD: with the KUnit suites built in, but not run.
 count() {
 	initramfs "$O/initramfs-count.gz" "$2" "$O/bin/faults"
-	ACCEL=tcg qemu "count-$1" 900 "$2/arch/x86/boot/bzImage" "$O/initramfs-count.gz" \
+	accel=tcg qemu "count-$1" 900 "$2/arch/x86/boot/bzImage" "$O/initramfs-count.gz" \
 		"task=instructions kunit.enable=0 nokaslr preempt=none" -smp 1,sockets=1 -cpu max \
 		-icount shift=0,sleep=off -rtc clock=vm,base=2024-01-01 -seed 1 ||
 		die "the guest did not end: ${logs#"$top"/}/count-$1.console"
 	healthy "count-$1" || die "the $1 guest failed"
 }
 
-configure "$O/base-linux" "$O/base-kernel" guest mm debug kunit
+configure "$O/reference/linux" "$O/reference/kernel" guest mm debug kunit
 say "building the base kernel (log in ${logs#"$top"/}/base-kernel.log)"
-logged base-kernel kbuild "$O/base-linux" "$O/base-kernel" bzImage
+logged base-kernel kbuild "$O/reference/linux" "$O/reference/kernel" bzImage
 say "counting"
-count base "$O/base-kernel"
+count base "$O/reference/kernel"
 count series "$O/kernel"
 
 {

@@ -54,14 +54,14 @@ sparse_no_worse() {
 	mapfile -t objects < <(changed AM 'mm/*.c' 'arch/x86/*.c' 'fs/*.c' | sed 's/\.c$/.o/')
 	sparse_says "$tree" "$O/kernel" "${objects[@]}" >"$O/sparse.series"
 	mapfile -t objects < <(changed M 'mm/*.c' 'arch/x86/*.c' 'fs/*.c' | sed 's/\.c$/.o/')
-	sparse_says "$O/base-linux" "$O/base-kernel" "${objects[@]}" >"$O/sparse.base"
+	sparse_says "$O/reference/linux" "$O/reference/kernel" "${objects[@]}" >"$O/sparse.base"
 	! comm -23 "$O/sparse.series" "$O/sparse.base" | grep .
 }
 
 kernel_doc_no_worse() {
 	local file new
 	while read -r file; do
-		new=$(comm -13 <(kernel_doc_says "$O/base-linux" "$file") \
+		new=$(comm -13 <(kernel_doc_says "$O/reference/linux" "$file") \
 			<(kernel_doc_says "$tree" "$file"))
 		[ -z "$new" ] || { say "$new"; return 1; }
 	done < <(changed AM '*.c' '*.h')
@@ -96,11 +96,11 @@ else
 fi
 check "perf runs the kernel's own assembly" same_assembly
 
-tree_at base "$O/base-linux"
-configure "$O/base-linux" "$O/base-kernel" guest mm debug kunit
+tree_at base "$O/reference/linux"
+configure "$O/reference/linux" "$O/reference/kernel" guest mm debug kunit
 configure "$tree" "$O/kernel" guest mm debug kunit series
 check "kernel-doc no worse than the base" kernel_doc_no_worse
-logged prepare kbuild "$O/base-linux" "$O/base-kernel" prepare
+logged prepare kbuild "$O/reference/linux" "$O/reference/kernel" prepare
 logged prepare kbuild "$tree" "$O/kernel" prepare
 check "sparse no worse than the base" sparse_no_worse
 for odd in nohuge nothp nohugetlb i386 i386-highmem; do

@@ -8,8 +8,8 @@
 . "$(dirname "$0")/guest.sh"
 . "$(dirname "$0")/warnings.sh"
 
-src=$O/mutant-linux
-build=$O/mutant-kernel
+src=$O/mutants/linux
+build=$O/mutants/kernel
 image=$build/arch/x86/boot/bzImage
 
 # boot TASK SECONDS INITRAMFS WORD...: the mutant; "cpu=MODEL" among the words is
@@ -49,7 +49,7 @@ seen_by_selftest() {
 # Seen-by: build CONFIG OBJECT - W=1 has to warn.
 seen_by_build() {
 	local warnings
-	warnings=$(w1_warnings "$src" "$O/mutant-$1" "$1" "$2")
+	warnings=$(w1_warnings "$src" "$O/mutants/$1" "$1" "$2")
 	[ -n "$warnings" ]
 }
 

@@ -11,8 +11,8 @@
 "$top/scripts/tree.sh"
 need_compiler
 need_guest
-src=$O/prefix-linux
-build=$O/prefix-kernel
+src=$O/prefix/linux
+build=$O/prefix/kernel
 image=$build/arch/x86/boot/bzImage
 
 # The options of configs/series.config that this prefix knows.
@@ -29,7 +29,7 @@ w1_build() {
 	prefix_config >"$O/prefix.config"
 	configure_files "$src" "$build" "$O/prefix.config"
 	kbuild "$src" "$build" W=1 bzImage >"$logs/prefix.log" 2>&1 || { tail "$logs/prefix.log"; return 1; }
-	grep 'warning:' "$logs/prefix.log" | sed -E 's/:[0-9]+(:[0-9]+)?:/:/; s,^(\.\./)*[^ ]*-linux/,,' |
+	grep 'warning:' "$logs/prefix.log" | sed -E 's/:[0-9]+(:[0-9]+)?:/:/; s,^[^ ]*/linux/,,' |
 		sort -u >"$O/prefix.warnings"
 	if [ "$1" = base ]; then
 		cp "$O/prefix.warnings" "$O/prefix.warnings.base"
@@ -57,7 +57,7 @@ for commit in base $(git -C "$tree" rev-list --reverse base..series); do
 		check "$number boots: $subject" boots
 	fi
 	if [ "$commit" = base ] || ! git -C "$tree" diff-tree --quiet "$commit^" "$commit" -- tools/perf tools/arch; then
-		check "$number perf builds: $subject" build_perf "$src" "$O/prefix-perf"
+		check "$number perf builds: $subject" build_perf "$src" "$O/prefix/perf"
 	fi
 done
 tally_end

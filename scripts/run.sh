@@ -9,7 +9,6 @@
 "$top/scripts/perf.sh"
 need_guest
 
-accel=$(accelerator)
 say "" "In a guest, $accel:"
 initramfs "$O/initramfs-run.gz" "$O/kernel" "$O/perf/perf"
 qemu run 300 "$O/kernel/arch/x86/boot/bzImage" "$O/initramfs-run.gz" \

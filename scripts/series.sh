@@ -49,11 +49,13 @@ verified_base() {
 	awk '$1 == "package" { p = $2 } $1 == "verified" { print p, $2 }' "$top/base/linux-source"
 }
 
-# tree_at REV DIR: the workbench's REV checked out in a directory of its own.
+# tree_at REV DIR: the workbench's REV checked out in a directory of its own. When
+# it is called linux, with its build beside it, ccache knows the objects again.
 tree_at() {
 	if [ ! -e "$2/.git" ] || ! git -C "$2" rev-parse -q --verify HEAD >/dev/null 2>&1; then
 		rm -rf "$2"
 		git -C "$tree" worktree prune
+		mkdir -p "$(dirname "$2")"
 		git -C "$tree" worktree add -q --detach "$2" "$1"
 	fi
 	git -C "$2" reset -q --hard

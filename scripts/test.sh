@@ -22,7 +22,7 @@ guests() {
 }
 
 # KUnit runs while the kernel boots, then /init; one guest for each CPU at a time.
-say "booting $(guests | wc -l) guests ($(accelerator)), $cpus at a time"
+say "booting $(guests | wc -l) guests ($accel), $cpus at a time"
 while read -r name cpu memory append; do
 	while [ "$(jobs -rp | wc -l)" -ge "$cpus" ]; do
 		wait -n || true

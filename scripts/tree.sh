@@ -15,7 +15,7 @@ base_from_package() {
 		die "no apt-get here to fetch $package with: pass KERNEL=DIR or KERNEL=TARBALL"
 	candidate=$(apt-cache policy "$package" | awk '$1 == "Candidate:" { print $2 }')
 	if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
-		[ "$(id -u)" != 0 ] || logged apt-get-update apt-get update
+		[ "$(id -u)" != 0 ] || apt-get update >"$logs/apt-get.log" 2>&1 || true
 		candidate=$(apt-cache policy "$package" | awk '$1 == "Candidate:" { print $2 }')
 	fi
 	if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
@@ -26,8 +26,9 @@ base_from_package() {
 		rm -rf "$dir"
 		mkdir -p "$dir"
 		need dpkg-deb=dpkg
-		(cd "$dir" && logged fetch apt-get -o APT::Sandbox::User=root \
-			download "$package=$candidate")
+		(cd "$dir" && apt-get -o APT::Sandbox::User=root \
+			download "$package=$candidate") >"$logs/fetch.log" 2>&1 ||
+			die "cannot fetch $package (${logs#"$top"/}/fetch.log); without a network pass KERNEL=DIR or TARBALL"
 		dpkg-deb --fsys-tarfile "$dir"/*.deb |
 			tar xO "./usr/src/$package.tar.xz" >"$dir/linux.tar.xz"
 		rm "$dir"/*.deb
@@ -43,11 +44,20 @@ base_from_package() {
 	source=$dir/linux.tar.xz
 }
 
+# is_6_12 DIR, or the end.
+is_6_12() {
+	local version
+	version=$(awk -F' *= *' '/^(VERSION|PATCHLEVEL) *=/ { printf "%s.", $2 }' \
+		"$1/Makefile" 2>/dev/null || true)
+	[ "$version" = 6.12. ] || die "${KERNEL:-the base} is ${version:+Linux ${version%.}, }not a Linux 6.12 tree"
+}
+
 # The caller's own source is only ever read.
 base_from_caller() {
 	source=$(readlink -f "$KERNEL") || die "KERNEL=$KERNEL does not exist"
 	if [ -d "$source" ]; then
-		base_id="$source $(stat -c %Y "$source/Makefile" 2>/dev/null)"
+		is_6_12 "$source"
+		base_id="$source $(stat -c %Y "$source/Makefile")"
 	elif [ -f "$source" ]; then
 		base_id="$source $(stat -c %Y "$source")"
 	else
@@ -66,16 +76,14 @@ unpack() {
 	else
 		tar c -C "$source" --exclude=./.git . | tar x -C "$1"
 	fi
-	local version
-	version=$(awk -F' *= *' '/^(VERSION|PATCHLEVEL)/ { printf "%s.", $2 }' "$1/Makefile" 2>/dev/null)
-	[ "$version" = 6.12. ] ||
-		die "the base is ${version:+Linux ${version%.}, }not a Linux 6.12 tree"
+	is_6_12 "$1"
 }
 
 import() {
-	local new=$O/linux.new
+	new=$O/linux.new
 	say "unpacking and importing the base"
 	rm -rf "$new"
+	trap 'rm -rf "$new"' EXIT
 	unpack "$new"
 	git -C "$new" init -q -b series
 	git -C "$new" config user.name "$GIT_AUTHOR_NAME"
@@ -88,6 +96,7 @@ import() {
 	apply "$new"
 	rm -rf "$tree"
 	mv "$new" "$tree"
+	trap - EXIT
 }
 
 # From an apply that failed or was interrupted, to what was there before.
