@@ -306,10 +306,10 @@ static void routine_test(struct kunit *test)
 #define WINDOW_CHUNK	(SZ_2M / PAGE_SIZE)
 
 /*
- * There is no rescheduling point inside: half of what the soft lockup detector
- * allows. Emulated STOSB, for one, is slower.
+ * There is no rescheduling point inside: a quarter of what the soft lockup
+ * detector allows. Emulated STOSB, for one, is slower.
  */
-#define WINDOW_MAX_SECS	10
+#define WINDOW_MAX_SECS	5
 
 enum { GUARD_BEFORE, SHARED, LAST, GUARD_AFTER };
 

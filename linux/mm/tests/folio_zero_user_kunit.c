@@ -45,7 +45,7 @@ static const unsigned int orders[] = {
 static_assert(ARRAY_SIZE(orders) == MAX_TEST_ORDER);
 
 /*
- * The first that are straight on, the last of which is more than one batch.
+ * The last are one range each, and the very last more than one batch.
  * For others there is no block of four times the size to put them in.
  */
 static const unsigned int real_orders[] = {
@@ -139,7 +139,7 @@ static struct hint *make_hints(struct kunit *test, unsigned int order,
 /* Past the end of even a block, see below: do not try that on real memory. */
 static bool wild;
 
-/* In the order of work. A folio that is cleared straight on is all RIGHT. */
+/* In the order of work. A folio that is one range is all RIGHT. */
 enum place { RIGHT, LEFT, NEAR, NR_PLACES };
 
 struct recorder {
@@ -287,10 +287,14 @@ static void record_hint(struct recorder *rec, const struct hint *hint)
 	memset(rec->calls, 0, sizeof(rec->calls));
 	bitmap_zero(rec->seen, rec->nr);
 
+	if (rec->ask_resched)
+		ask_for_resched(rec);
+
 	folio_zero_user(rec->folio, hint_addr(hint));
 
-	if (rec->ask_resched)
-		check_resched(rec);
+	/* It would hand the cache to somebody else before the fault ends. */
+	if (rec->asked && !need_resched())
+		complain(rec, "a rescheduling point after the last call");
 	hole = find_first_zero_bit(rec->seen, rec->nr);
 	if (hole < rec->nr)
 		complain(rec, "page %lu not cleared", hole);
@@ -325,7 +329,7 @@ static void check_rescheduled(struct recorder *rec, const struct hint *hint)
 	for (tries = 0; rec->ignored && tries < 5; tries++)
 		record_hint(rec, hint);
 	if (rec->ignored)
-		complain(rec, "no rescheduling point after a call");
+		complain(rec, "no rescheduling point before a call");
 }
 
 /* Of a folio only as much as tells its size: none of its pages exist. */
@@ -334,6 +338,10 @@ static struct recorder *fake_folio(struct kunit *test, unsigned int order,
 {
 	struct recorder *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
 	struct folio *folio = kunit_kzalloc(test, sizeof(*folio), GFP_KERNEL);
+
+	/* The hints are up to four folios above 0. */
+	if (order + PAGE_SHIFT > BITS_PER_LONG - 2)
+		kunit_skip(test, "too large for the address space");
 
 	KUNIT_ASSERT_NOT_NULL(test, rec);
 	KUNIT_ASSERT_NOT_NULL(test, folio);

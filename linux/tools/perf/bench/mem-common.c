@@ -15,10 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 #include <linux/ctype.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/perf_event.h>
+#include <linux/time64.h>
 
 #define K 1024
 
@@ -26,85 +30,27 @@
 #define MAP_HUGE_SHIFT	26
 #endif
 
-static const struct bench_mem_page pages[] = {
-	{ .name = "4KB", .shift = 12 },
-	{ .name = "2MB", .shift = 21, .huge = true },
-	{ .name = "1GB", .shift = 30, .huge = true },
-};
-
-static char sigbus_msg[160];
-
 static struct perf_event_attr cycle_attr = {
 	.type		= PERF_TYPE_HARDWARE,
 	.config		= PERF_COUNT_HW_CPU_CYCLES
 };
 
-/**
- * bench_mem_cycles_open() - open a cycle counter for the calling thread
- *
- * It counts in user space and in the kernel, from now on, for this thread
- * only. Prints nothing on failure: what to say is up to the caller.
- *
- * Return: a file descriptor, or a negative value with errno set.
+/*
+ * Count the cycles of thread @pid, or of the calling one if @pid is 0. Returns
+ * a file descriptor, or a negative value with errno set.
  */
-int bench_mem_cycles_open(void)
+int bench_mem_open_cycles(pid_t pid)
 {
-	return sys_perf_event_open(&cycle_attr, 0, -1, -1, perf_event_open_cloexec_flag());
+	return sys_perf_event_open(&cycle_attr, pid, -1, -1, perf_event_open_cloexec_flag());
 }
 
-/**
- * bench_mem_cycles_read() - read a cycle counter
- * @fd: from bench_mem_cycles_open()
- *
- * Return: cycles since the counter was opened. Does not return on failure.
- */
-u64 bench_mem_cycles_read(int fd)
+u64 bench_mem_now_ns(void)
 {
-	u64 clk;
+	struct timespec ts;
 
-	if (read(fd, &clk, sizeof(clk)) != sizeof(clk)) {
-		fprintf(stderr, "Failed to read cycles counter\n");
-		exit(EXIT_FAILURE);
-	}
+	clock_gettime(CLOCK_MONOTONIC, &ts);
 
-	return clk;
-}
-
-static void print_scaled(double x)
-{
-	if (x < K)
-		printf(" %14lf bytes/sec\n", x);
-	else if (x < K * K)
-		printf(" %14lfd KB/sec\n", x / K);
-	else if (x < K * K * K)
-		printf(" %14lf MB/sec\n", x / K / K);
-	else
-		printf(" %14lf GB/sec\n", x / K / K / K);
-}
-
-/**
- * bench_mem_print_rate() - print a result in the chosen output format
- * @bytes_per_sec: bytes per second; printed as such by --format simple, and
- *	scaled, with a unit, by the default format
- */
-void bench_mem_print_rate(double bytes_per_sec)
-{
-	if (bench_format == BENCH_FORMAT_SIMPLE)
-		printf("%lf\n", bytes_per_sec);
-	else
-		print_scaled(bytes_per_sec);
-}
-
-/**
- * bench_mem_print_cycles() - print a result in the chosen output format
- * @cycles_per_byte: what it says; --format simple leaves out the unit
- */
-void bench_mem_print_cycles(double cycles_per_byte)
-{
-	if (bench_format == BENCH_FORMAT_SIMPLE)
-		printf("%lf\n", cycles_per_byte);
-	else
-		printf(" %14lf cycles/byte\n", cycles_per_byte);
+	return (u64)ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
 static int bad_value(const char *opt, const char *str, const char *why)
@@ -197,34 +143,32 @@ int bench_mem_parse_number(const char *opt, const char *str, unsigned long long 
 
 /**
  * bench_mem_parse_buffer() - parse the options -s and -p
- * @b: the buffer to fill in
- * @size_str: value of -s; @b keeps a pointer to it
- * @page_str: value of -p
+ * @b: the buffer, with its strings set; the rest is filled in
  *
  * Return: 0, or -EINVAL after one line on stderr.
  */
-int bench_mem_parse_buffer(struct bench_mem_buffer *b, const char *size_str,
-			   const char *page_str)
+int bench_mem_parse_buffer(struct bench_mem_buffer *b)
 {
-	unsigned int i;
+	const size_t base = sysconf(_SC_PAGESIZE);
+	static char base_str[24];
 
-	for (i = 0; i < ARRAY_SIZE(pages); i++) {
-		if (!strcasecmp(page_str, pages[i].name))
-			break;
-	}
-	if (i == ARRAY_SIZE(pages))
-		return bad_value("-p", page_str, "not a page size: 4KB, 2MB or 1GB");
-	if (!pages[i].huge && sysconf(_SC_PAGESIZE) != 1L << pages[i].shift)
-		return bad_value("-p", page_str, "not the base page size of this machine");
+	snprintf(base_str, sizeof(base_str), "%zuKB", base / K);
+	if (!b->page_str)
+		b->page_str = base_str;
 
-	b->page = &pages[i];
-	b->size_str = size_str;
-	if (bench_mem_parse_size("-s", size_str, &b->size))
+	if (bench_mem_parse_size("-p", b->page_str, &b->page) ||
+	    bench_mem_parse_size("-s", b->size_str, &b->size))
 		return -EINVAL;
 
-	if (b->size & ((1UL << b->page->shift) - 1)) {
+	b->huge = b->page != base;
+	if (b->huge && b->page != 2UL * K * K && b->page != 1UL * K * K * K) {
+		fprintf(stderr, "-p %s: must be %s, 2MB or 1GB\n", b->page_str, base_str);
+		return -EINVAL;
+	}
+
+	if (b->size % b->page) {
 		fprintf(stderr, "-s %s: not a multiple of the page size %s\n",
-			size_str, b->page->name);
+			b->size_str, b->page_str);
 		return -EINVAL;
 	}
 
@@ -253,50 +197,25 @@ static unsigned long long memory_available(void)
 	return bytes;
 }
 
-static void sigbus(int sig __maybe_unused)
+/* Only MemAvailable and the hugetlb pool are asked, not the limits of cgroups. */
+static int check_room(const struct bench_mem_buffer *b)
 {
-	ssize_t ret __maybe_unused;
-
-	ret = write(STDERR_FILENO, sigbus_msg, strlen(sigbus_msg));
-	_exit(EXIT_FAILURE);
-}
-
-/**
- * bench_mem_check_room() - refuse a buffer that this machine cannot hold
- * @b: the buffer
- *
- * To be called before the buffer is touched. Too large a buffer on base pages
- * would otherwise end with the OOM killer, which may choose another process.
- * Huge pages are reserved by mapping them: what has been mapped is there, with
- * one exception, a hugetlb cgroup that limits the pages in use rather than
- * those reserved. That one shows up as a SIGBUS, which is turned into a message
- * and a failure here. The memory limits of cgroups are not looked at.
- *
- * Return: 0, or -ENOMEM after one line on stderr.
- */
-int bench_mem_check_room(const struct bench_mem_buffer *b)
-{
-	const struct sigaction sa = { .sa_handler = sigbus };
+	unsigned long long available;
 	void *buf;
 
-	snprintf(sigbus_msg, sizeof(sigbus_msg),
-		 "cannot map %s on %s pages: a page could not be had (hugetlb cgroup?)\n",
-		 b->size_str, b->page->name);
-	sigaction(SIGBUS, &sa, NULL);
-
-	if (!b->page->huge) {
-		unsigned long long available = memory_available();
-
+	if (!b->huge) {
+		available = memory_available();
 		/* Page tables, and whatever else the system is doing. */
 		available -= available / 16;
 		if (b->size > available) {
 			fprintf(stderr,
 				"cannot map %s on %s pages: only %lluMB can be used\n",
-				b->size_str, b->page->name, available / K / K);
+				b->size_str, b->page_str, available / K / K);
 			return -ENOMEM;
 		}
 	}
 
+	/* Mapping huge pages reserves them. */
 	buf = bench_mem_buffer_map(b, b->size, 0);
 	if (!buf) {
 		bench_mem_buffer_failed(b, errno);
@@ -307,14 +226,71 @@ int bench_mem_check_room(const struct bench_mem_buffer *b)
 	return 0;
 }
 
+static char sigbus_msg[160];
+static struct sigaction sigbus_was;
+static bool thp_disabled;
+
+static void sigbus(int sig __maybe_unused)
+{
+	ssize_t ret __maybe_unused;
+
+	ret = write(STDERR_FILENO, sigbus_msg, strlen(sigbus_msg));
+	_exit(EXIT_FAILURE);
+}
+
+/**
+ * bench_mem_start() - prepare for mapping and touching a buffer
+ * @b: the buffer
+ *
+ * Refuses a buffer that this machine cannot hold: on base pages it would
+ * otherwise end with the OOM killer, which may choose another process.
+ *
+ * Keeps base pages from becoming transparent huge pages. With MAP_POPULATE it
+ * is too late to call madvise() for the mapping.
+ *
+ * Huge pages that could be reserved are there, with one exception: a hugetlb
+ * cgroup may limit the pages in use rather than those reserved. That shows up
+ * as a SIGBUS, which becomes a message and a failure.
+ *
+ * Return: 0, or a negative value after one line on stderr. bench_mem_stop() is
+ * to be called only after 0.
+ */
+int bench_mem_start(const struct bench_mem_buffer *b)
+{
+	const struct sigaction sa = { .sa_handler = sigbus };
+
+	if (check_room(b))
+		return -ENOMEM;
+
+	thp_disabled = !b->huge && !prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
+	if (thp_disabled && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)) {
+		fprintf(stderr, "cannot disable transparent huge pages: %s\n", strerror(errno));
+		return -1;
+	}
+
+	snprintf(sigbus_msg, sizeof(sigbus_msg),
+		 "cannot map %s on %s pages: a page could not be had (hugetlb cgroup?)\n",
+		 b->size_str, b->page_str);
+	sigaction(SIGBUS, &sa, &sigbus_was);
+
+	return 0;
+}
+
+/**
+ * bench_mem_stop() - undo what bench_mem_start() changed in this process
+ */
+void bench_mem_stop(void)
+{
+	sigaction(SIGBUS, &sigbus_was, NULL);
+	if (thp_disabled)
+		prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+}
+
 /**
  * bench_mem_buffer_map() - map new private memory, readable and writable
  * @b: says which pages to map it on, and nothing else
  * @len: bytes to map, a multiple of the page size
  * @flags: more flags for mmap()
- *
- * Base pages are kept from becoming transparent huge pages. For MAP_POPULATE
- * this comes too late: the caller must have disabled them beforehand.
  *
  * Return: the memory, or NULL with errno set for bench_mem_buffer_failed().
  */
@@ -323,23 +299,12 @@ void *bench_mem_buffer_map(const struct bench_mem_buffer *b, size_t len, int fla
 	void *buf;
 
 	flags |= MAP_PRIVATE | MAP_ANONYMOUS;
-	if (b->page->huge)
-		flags |= MAP_HUGETLB | b->page->shift << MAP_HUGE_SHIFT;
+	if (b->huge)
+		flags |= MAP_HUGETLB | ilog2(b->page) << MAP_HUGE_SHIFT;
 
 	buf = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, -1, 0);
-	if (buf == MAP_FAILED)
-		return NULL;
 
-	/* A kernel without transparent huge pages knows no such advice. */
-	if (!b->page->huge && madvise(buf, len, MADV_NOHUGEPAGE) && errno != EINVAL) {
-		int err = errno;
-
-		munmap(buf, len);
-		errno = err;
-		return NULL;
-	}
-
-	return buf;
+	return buf == MAP_FAILED ? NULL : buf;
 }
 
 /**
@@ -349,16 +314,15 @@ void *bench_mem_buffer_map(const struct bench_mem_buffer *b, size_t len, int fla
  */
 void bench_mem_buffer_failed(const struct bench_mem_buffer *b, int err)
 {
-	unsigned long long nr, nr_free, nr_resv, need = b->size >> b->page->shift;
+	unsigned long long nr, nr_free, nr_resv, need = b->size / b->page;
 	char dir[64], path[96];
 
-	fprintf(stderr, "cannot map %s on %s pages: ", b->size_str, b->page->name);
+	fprintf(stderr, "cannot map %s on %s pages: ", b->size_str, b->page_str);
 
-	if (!b->page->huge)
+	if (!b->huge)
 		goto other;
 
-	snprintf(dir, sizeof(dir), "kernel/mm/hugepages/hugepages-%lukB",
-		 1UL << (b->page->shift - 10));
+	snprintf(dir, sizeof(dir), "kernel/mm/hugepages/hugepages-%zukB", b->page / K);
 
 	snprintf(path, sizeof(path), "%s/nr_hugepages", dir);
 	if (sysfs__read_ull(path, &nr)) {
@@ -383,4 +347,105 @@ void bench_mem_buffer_failed(const struct bench_mem_buffer *b, int err)
 	return;
 other:
 	fprintf(stderr, "%s\n", strerror(err));
+}
+
+void bench_mem_list_functions(const struct bench_mem_function *f)
+{
+	printf("Available functions:\n");
+	for (; f->name; f++)
+		printf("\t%s ... %s\n", f->name, f->desc);
+}
+
+static const char *missing_feature(const struct bench_mem_function *f)
+{
+	return f->missing ? f->missing() : NULL;
+}
+
+/**
+ * bench_mem_check_function() - check the option -f
+ * @f: table of the functions
+ * @str: value of -f
+ *
+ * Return: 0, or -EINVAL after one line on stderr.
+ */
+int bench_mem_check_function(const struct bench_mem_function *f, const char *str)
+{
+	const char *missing;
+
+	if (!strcmp(str, "all"))
+		return 0;
+
+	while (f->name && strcmp(f->name, str))
+		f++;
+	if (!f->name)
+		return bad_value("-f", str, "unknown function, see -f help");
+
+	missing = missing_feature(f);
+	if (missing) {
+		fprintf(stderr, "-f %s: this CPU has no %s\n", str, missing);
+		return -EINVAL;
+	}
+
+	return 0;
+}
+
+/**
+ * bench_mem_run_functions() - run what bench_mem_check_function() has checked
+ * @f: table of the functions
+ * @str: value of -f
+ * @run: runs one of them, and returns 0 or an error
+ *
+ * Of all functions, those that this CPU cannot run are skipped.
+ *
+ * Return: 0, or the first error.
+ */
+int bench_mem_run_functions(const struct bench_mem_function *f, const char *str,
+			    int (*run)(const struct bench_mem_function *f))
+{
+	const bool all = !strcmp(str, "all");
+	const char *missing;
+	int err = 0;
+
+	for (; f->name && !err; f++) {
+		if (!all && strcmp(f->name, str))
+			continue;
+
+		missing = missing_feature(f);
+		if (missing)
+			printf("# function '%s' skipped: this CPU has no %s\n", f->name, missing);
+		else
+			err = run(f);
+	}
+
+	return err;
+}
+
+/**
+ * bench_mem_print() - print a result in the chosen output format
+ * @figure: the result
+ * @unit: its unit, which --format simple leaves out
+ */
+void bench_mem_print(double figure, const char *unit)
+{
+	if (bench_format == BENCH_FORMAT_SIMPLE)
+		printf("%lf\n", figure);
+	else
+		printf(" %14lf %s\n", figure, unit);
+}
+
+/**
+ * bench_mem_print_rate() - print a rate in the chosen output format
+ * @rate: bytes per second; --format simple prints it as it is
+ */
+void bench_mem_print_rate(double rate)
+{
+	static const char * const units[] = { "bytes/sec", "KB/sec", "MB/sec", "GB/sec" };
+	unsigned int i = 0;
+
+	while (bench_format != BENCH_FORMAT_SIMPLE && rate >= K && i < ARRAY_SIZE(units) - 1) {
+		rate /= K;
+		i++;
+	}
+
+	bench_mem_print(rate, units[i]);
 }

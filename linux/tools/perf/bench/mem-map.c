@@ -16,29 +16,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 #include <linux/bitops.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 
-static const char	*size_str	= "64MB";
-static const char	*page_str	= "4KB";
-static const char	*function_str	= "all";
-static const char	*loops_str	= "1";
-static const char	*threads_str	= "1";
-static const char	*seed_str;
-static bool		use_cycles;
+static struct bench_mem_buffer	buffer = { .size_str = "64MB" };
+static const char		*function_str = "all";
+static const char		*loops_str = "1";
+static const char		*threads_str = "1";
+static const char		*seed_str;
+static bool			use_cycles;
 
 static const struct option options[] = {
-	OPT_STRING('s', "size", &size_str, "64MB",
+	OPT_STRING('s', "size", &buffer.size_str, "64MB",
 		   "Specify the size of the mapping, in B, KB, MB, GB or TB (case insensitive)"),
 
-	OPT_STRING('p', "page", &page_str, "4KB",
-		   "Specify the size of the pages: 4KB, 2MB or 1GB"),
+	OPT_STRING('p', "page", &buffer.page_str, "size",
+		   "Specify the size of the pages: base pages, 2MB or 1GB (default: base pages)"),
 
 	OPT_STRING('f', "function", &function_str, "all",
 		   "Specify the function to run, \"all\" runs all, \"help\" lists them"),
@@ -63,52 +60,40 @@ static const char * const bench_mem_map_usage[] = {
 	NULL
 };
 
-struct function {
-	const char	*name;
-	const char	*desc;
-	int		flags;		/* for mmap() */
-};
-
-static const struct function functions[] = {
+static const struct bench_mem_function functions[] = {
 	{ .name		= "demand",
-	  .desc		= "mmap(), then a page fault for each page",
-	},
+	  .desc		= "mmap(), then a page fault for each page" },
 
 	{ .name		= "populate",
 	  .desc		= "mmap() with MAP_POPULATE, then a write to each page",
-	  .flags	= MAP_POPULATE },
+	  .mmap_flags	= MAP_POPULATE },
 
 	{ .name		= NULL, }
 };
 
 /* One thread and its share of the mapping, for one loop. */
 struct worker {
-	pthread_t	thread;
-	u64		key;		/* of the order of its pages */
-	unsigned char	*map;
-	int		err;		/* errno, if there is no map */
-	bool		no_cycles;	/* no cycle counter */
-	u64		start_ns;
-	u64		end_ns;
-	u64		cycles;
-	long		map_faults;	/* faults taken in mmap(), in the writes */
-	long		touch_faults;
+	const struct bench_mem_function	*f;
+	pthread_t			thread;
+	u64				seed;
+	unsigned char			*map;
+	int				err;		/* errno, if there is no map */
+	int				cycles_fd;
+	u64				start_ns;
+	u64				end_ns;
+	u64				cycles;
+	long				faults;		/* where they should be taken */
 };
 
-static struct bench_mem_buffer	buffer;
-static const struct function	*function;
+static struct worker		*workers;
+static unsigned long long	nr_workers, nr_loops, seed;
 static size_t			share;		/* of a worker, in bytes */
 static unsigned long		share_pages;	/* and in pages */
-static unsigned long long	seed;
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-
-	return (u64)ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
+/* Holds the threads back until all are there. */
+static pthread_mutex_t		arrival_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t		all_arrived = PTHREAD_COND_INITIALIZER;
+static unsigned long long	nr_arrived;
 
 static long thread_faults(void)
 {
@@ -119,285 +104,216 @@ static long thread_faults(void)
 	return ru.ru_minflt + ru.ru_majflt;
 }
 
-/* Spread a seed over all bits: the finalizer of MurmurHash3. */
-static u64 mix64(u64 x)
+static u64 read_cycles(int fd)
 {
-	x ^= x >> 33;
-	x *= 0xff51afd7ed558ccdULL;
-	x ^= x >> 33;
-	x *= 0xc4ceb9fe1a85ec53ULL;
-	x ^= x >> 33;
+	u64 cycles;
 
-	return x;
+	if (read(fd, &cycles, sizeof(cycles)) != sizeof(cycles)) {
+		fprintf(stderr, "Failed to read cycles counter\n");
+		exit(EXIT_FAILURE);
+	}
+
+	return cycles;
+}
+
+static u64 *page_word(struct worker *w, unsigned long page)
+{
+	return (u64 *)(w->map + page * buffer.page);
+}
+
+/* Not zero and not the same twice: check_worker() looks for it. */
+static void touch_page(struct worker *w, unsigned long page)
+{
+	WRITE_ONCE(*page_word(w, page), page + 1);
 }
 
 /*
- * Map the numbers of a given width to each other, one to one: every step is
- * invertible. Unlike a shuffled array this takes no memory, so it neither
- * competes with the mapping nor adds cache misses to the writes.
+ * Each page once, without an array to shuffle: that would compete with the
+ * mapping for memory and caches.
  */
-static u64 permute(u64 x, u64 key, unsigned int bits)
-{
-	const u64 mask = (1ULL << bits) - 1;
-	const unsigned int shift = bits / 2 + 1;
-	int round;
-
-	for (round = 0; round < 3; round++) {
-		x = (x + key) & mask;
-		x = (x * 0x9e3779b97f4a7c15ULL) & mask;
-		x ^= x >> shift;
-		key = key >> 21 | key << 43;
-	}
-
-	return x;
-}
-
-static void touch_page(struct worker *w, u64 page)
-{
-	/* Not zero and not the same twice: check_worker() looks for it. */
-	WRITE_ONCE(*(u64 *)(w->map + (page << buffer.page->shift)), page + 1);
-}
-
-static void touch_in_order(struct worker *w)
-{
-	unsigned long i;
-
-	for (i = 0; i < share_pages; i++)
-		touch_page(w, i);
-}
-
 static void touch_at_random(struct worker *w)
 {
 	const unsigned int bits = fls_long(share_pages - 1);
-	u64 i, page;
+	const u64 mask = (1ULL << bits) - 1;
+	u64 i, page, x = 0;
 
-	/* The permutation is of a power of two: leave out what is too much. */
-	for (i = 0; i < 1ULL << bits; i++) {
-		page = permute(i, w->key, bits);
+	for (i = 0; i <= mask; i++) {
+		/* This congruence has the full period, for any odd summand. */
+		x = (x * 6364136223846793005ULL + 2 * w->seed + 1) & mask;
+		/* Its low bits have short ones: mix in the high bits. */
+		page = x ^ x >> (bits / 2 + 1);
 		if (page < share_pages)
 			touch_page(w, page);
 	}
 }
 
-/* The part that is timed, and nothing else. */
-static void map_and_touch(struct worker *w, int cycles_fd)
+/* What is timed, with a getrusage() between mapping and touching. */
+static void map_and_touch(struct worker *w)
 {
-	long faults = thread_faults();
+	long faults_start = thread_faults(), faults_mapped;
+	unsigned long i;
 	u64 cycles = 0;
 
 	if (use_cycles)
-		cycles = bench_mem_cycles_read(cycles_fd);
-	w->start_ns = now_ns();
+		cycles = read_cycles(w->cycles_fd);
+	w->start_ns = bench_mem_now_ns();
 
-	w->map = bench_mem_buffer_map(&buffer, share, function->flags);
+	w->map = bench_mem_buffer_map(&buffer, share, w->f->mmap_flags);
 	if (!w->map) {
 		w->err = errno;
 		return;
 	}
-	w->map_faults = thread_faults() - faults;
+	faults_mapped = thread_faults();
 
-	if (seed_str)
+	if (seed_str) {
 		touch_at_random(w);
-	else
-		touch_in_order(w);
+	} else {
+		for (i = 0; i < share_pages; i++)
+			touch_page(w, i);
+	}
 
-	w->end_ns = now_ns();
+	w->end_ns = bench_mem_now_ns();
 	if (use_cycles)
-		w->cycles = bench_mem_cycles_read(cycles_fd) - cycles;
+		w->cycles = read_cycles(w->cycles_fd) - cycles;
 
-	w->touch_faults = thread_faults() - faults - w->map_faults;
+	if (w->f->mmap_flags & MAP_POPULATE)
+		w->faults = faults_mapped - faults_start;
+	else
+		w->faults = thread_faults() - faults_mapped;
 }
 
-/* Holds the threads back until all are there, or lets them go if one is not. */
-static struct {
-	pthread_mutex_t	lock;
-	pthread_cond_t	change;
-	u64		arrived;
-	enum { GATE_SHUT, GATE_OPEN, GATE_CANCEL } state;
-} gate = {
-	.lock	= PTHREAD_MUTEX_INITIALIZER,
-	.change	= PTHREAD_COND_INITIALIZER,
-};
-
-static void gate_set(int state)
+static void wait_for_all(void)
 {
-	pthread_mutex_lock(&gate.lock);
-	gate.state = state;
-	gate.arrived = 0;
-	pthread_cond_broadcast(&gate.change);
-	pthread_mutex_unlock(&gate.lock);
-}
-
-static void gate_wait_arrived(u64 nr)
-{
-	pthread_mutex_lock(&gate.lock);
-	while (gate.arrived < nr)
-		pthread_cond_wait(&gate.change, &gate.lock);
-	pthread_mutex_unlock(&gate.lock);
-}
-
-static bool gate_pass(void)
-{
-	bool go;
-
-	pthread_mutex_lock(&gate.lock);
-	gate.arrived++;
-	pthread_cond_broadcast(&gate.change);
-	while (gate.state == GATE_SHUT)
-		pthread_cond_wait(&gate.change, &gate.lock);
-	go = gate.state == GATE_OPEN;
-	pthread_mutex_unlock(&gate.lock);
-
-	return go;
+	pthread_mutex_lock(&arrival_lock);
+	if (++nr_arrived == nr_workers)
+		pthread_cond_broadcast(&all_arrived);
+	while (nr_arrived < nr_workers)
+		pthread_cond_wait(&all_arrived, &arrival_lock);
+	pthread_mutex_unlock(&arrival_lock);
 }
 
 static void *worker_fn(void *arg)
 {
 	struct worker *w = arg;
-	int cycles_fd = -1;
 
-	if (use_cycles) {
-		cycles_fd = bench_mem_cycles_open();
-		w->no_cycles = cycles_fd < 0;
-	}
+	if (use_cycles)
+		w->cycles_fd = bench_mem_open_cycles(0);
 
-	if (gate_pass() && !w->no_cycles)
-		map_and_touch(w, cycles_fd);
+	wait_for_all();
 
-	if (cycles_fd >= 0)
-		close(cycles_fd);
+	if (w->cycles_fd >= 0)
+		map_and_touch(w);
+
+	if (use_cycles && w->cycles_fd >= 0)
+		close(w->cycles_fd);
 
 	return NULL;
 }
 
-/* Returns 0, or a negative value after one line on stderr. */
-static int run_workers(struct worker *workers, unsigned long long nr_threads)
+static void run_workers(void)
 {
-	unsigned long long i, nr_created;
-	int err = 0;
+	unsigned long long i;
+	int err;
+
+	nr_arrived = 0;
 
 	/* One thread needs no other, and no switch between two. */
-	if (nr_threads == 1) {
-		gate_set(GATE_OPEN);
+	if (nr_workers == 1) {
 		worker_fn(&workers[0]);
-		return 0;
+		return;
 	}
 
-	gate_set(GATE_SHUT);
-	for (nr_created = 0; nr_created < nr_threads; nr_created++) {
-		struct worker *w = &workers[nr_created];
-
-		err = pthread_create(&w->thread, NULL, worker_fn, w);
+	for (i = 0; i < nr_workers; i++) {
+		err = pthread_create(&workers[i].thread, NULL, worker_fn, &workers[i]);
 		if (err) {
+			/* The others wait for this one. */
 			fprintf(stderr, "-t %s: cannot create thread %llu: %s\n",
-				threads_str, nr_created + 1, strerror(err));
-			break;
+				threads_str, i + 1, strerror(err));
+			exit(EXIT_FAILURE);
 		}
 	}
 
-	if (!err)
-		gate_wait_arrived(nr_threads);
-	gate_set(err ? GATE_CANCEL : GATE_OPEN);
-
-	for (i = 0; i < nr_created; i++)
+	for (i = 0; i < nr_workers; i++)
 		pthread_join(workers[i].thread, NULL);
-
-	return -err;
 }
 
 /*
  * A figure for pages that are not there is worse than none. Check that there
  * was a fault for every page, where it should have been: more are possible,
  * fewer mean larger pages than asked for, or that MAP_POPULATE gave up. Check
- * that all of the mapping is resident, and that every page was written to.
+ * that every page is resident and was written to.
+ *
+ * Returns 0, or a negative value after one line on stderr.
  */
 static int check_worker(struct worker *w)
 {
-	const long faults = function->flags & MAP_POPULATE ? w->map_faults : w->touch_faults;
-	const size_t base = sysconf(_SC_PAGESIZE);
-	unsigned char vec[4096];
-	size_t off, len, i;
+	const char *name = w->f->name;
+	unsigned char resident;
+	unsigned long i;
 
-	if (faults < 0 || (unsigned long)faults < share_pages) {
-		fprintf(stderr, "%s: only %ld page faults for %lu pages of %s\n",
-			function->name, faults, share_pages, buffer.page->name);
+	if (w->cycles_fd < 0) {
+		fprintf(stderr, "Failed to open cycles counter\n");
 		return -1;
 	}
 
-	for (off = 0; off < share; off += len) {
-		len = min(share - off, sizeof(vec) * base);
-		if (mincore(w->map + off, len, vec)) {
-			fprintf(stderr, "%s: mincore: %s\n", function->name, strerror(errno));
-			return -1;
-		}
-		for (i = 0; i < len / base; i++) {
-			if (vec[i] & 1)
-				continue;
-			fprintf(stderr, "%s: nothing mapped at offset %zu of %s\n",
-				function->name, off + i * base, buffer.size_str);
-			return -1;
-		}
+	if (!w->map) {
+		bench_mem_buffer_failed(&buffer, w->err);
+		return -1;
+	}
+
+	if (w->faults < 0 || (unsigned long)w->faults < share_pages) {
+		fprintf(stderr, "%s: only %ld page faults for %lu pages of %s\n",
+			name, w->faults, share_pages, buffer.page_str);
+		return -1;
 	}
 
 	for (i = 0; i < share_pages; i++) {
-		if (READ_ONCE(*(u64 *)(w->map + (i << buffer.page->shift))) == i + 1)
-			continue;
-		fprintf(stderr, "%s: page %zu of %lu was not written to\n",
-			function->name, i, share_pages);
-		return -1;
+		if (mincore(page_word(w, i), 1, &resident) || !(resident & 1)) {
+			fprintf(stderr, "%s: page %lu of %lu is not resident\n",
+				name, i, share_pages);
+			return -1;
+		}
+		if (READ_ONCE(*page_word(w, i)) != i + 1) {
+			fprintf(stderr, "%s: page %lu of %lu was not written to\n",
+				name, i, share_pages);
+			return -1;
+		}
 	}
 
 	return 0;
 }
 
-/* Returns 0, or a negative value after one line on stderr. */
-static int check_workers(struct worker *workers, u64 nr_threads)
+static int bench_function(const struct bench_mem_function *f)
 {
-	u64 i;
-
-	for (i = 0; i < nr_threads; i++) {
-		if (workers[i].no_cycles) {
-			fprintf(stderr, "Failed to open cycles counter\n");
-			return -1;
-		}
-		if (!workers[i].map) {
-			bench_mem_buffer_failed(&buffer, workers[i].err);
-			return -1;
-		}
-		if (check_worker(&workers[i]))
-			return -1;
-	}
-
-	return 0;
-}
-
-static int bench_function(struct worker *workers, u64 nr_threads, u64 nr_loops)
-{
+	const double bytes = (double)buffer.size * nr_loops;
 	u64 i, loop, start, end, ns = 0, cycles = 0;
-	double bytes = (double)buffer.size * nr_loops;
 	int err = 0;
 
-	printf("# function '%s' (%s)\n", function->name, function->desc);
+	printf("# function '%s' (%s)\n", f->name, f->desc);
 	if (bench_format == BENCH_FORMAT_DEFAULT)
-		printf("# Mapping %s on %s pages ...\n\n", buffer.size_str, buffer.page->name);
+		printf("# Mapping %s on %s pages ...\n\n", buffer.size_str, buffer.page_str);
 
 	for (loop = 0; loop < nr_loops && !err; loop++) {
-		memset(workers, 0, nr_threads * sizeof(*workers));
-		for (i = 0; i < nr_threads; i++)
-			workers[i].key = mix64(mix64(seed) + i);
+		memset(workers, 0, nr_workers * sizeof(*workers));
+		for (i = 0; i < nr_workers; i++) {
+			workers[i].f = f;
+			workers[i].seed = seed + i;
+		}
 
-		err = run_workers(workers, nr_threads);
-		if (!err)
-			err = check_workers(workers, nr_threads);
+		run_workers();
 
 		start = ULLONG_MAX;
 		end = 0;
-		for (i = 0; i < nr_threads; i++) {
-			start = min(start, workers[i].start_ns);
-			end = max(end, workers[i].end_ns);
-			cycles += workers[i].cycles;
-			if (workers[i].map)
-				munmap(workers[i].map, share);
+		for (i = 0; i < nr_workers; i++) {
+			struct worker *w = &workers[i];
+
+			if (!err)
+				err = check_worker(w);
+			if (w->map)
+				munmap(w->map, share);
+			start = min(start, w->start_ns);
+			end = max(end, w->end_ns);
+			cycles += w->cycles;
 		}
 		ns += end - start;
 	}
@@ -406,70 +322,17 @@ static int bench_function(struct worker *workers, u64 nr_threads, u64 nr_loops)
 		return err;
 
 	if (use_cycles)
-		bench_mem_print_cycles(cycles / bytes);
+		bench_mem_print(cycles / bytes, "cycles/byte");
 	else
 		bench_mem_print_rate(bytes * NSEC_PER_SEC / ns);
 
 	return 0;
 }
 
-static int bench_functions(u64 nr_threads, u64 nr_loops)
-{
-	const bool all = !strcmp(function_str, "all");
-	struct worker *workers;
-	int thp_off, err = 0;
-
-	workers = calloc(nr_threads, sizeof(*workers));
-	if (!workers) {
-		fprintf(stderr, "-t %s: out of memory\n", threads_str);
-		return -ENOMEM;
-	}
-
-	/*
-	 * MAP_POPULATE fills a mapping before anybody can advise the kernel
-	 * against transparent huge pages in it.
-	 */
-	thp_off = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
-	if (!thp_off)
-		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-
-	for (function = functions; function->name && !err; function++) {
-		if (all || !strcmp(function->name, function_str))
-			err = bench_function(workers, nr_threads, nr_loops);
-	}
-
-	if (!thp_off)
-		prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
-
-	free(workers);
-	return err;
-}
-
-static void list_functions(void)
-{
-	const struct function *f;
-
-	printf("Available functions:\n");
-	for (f = functions; f->name; f++)
-		printf("\t%s ... %s\n", f->name, f->desc);
-}
-
-static bool known_function(const char *name)
-{
-	const struct function *f;
-
-	for (f = functions; f->name; f++) {
-		if (!strcmp(f->name, name))
-			return true;
-	}
-
-	return !strcmp(name, "all");
-}
-
 int bench_mem_map(int argc, const char **argv)
 {
-	unsigned long long nr_loops, nr_threads;
 	unsigned long nr_pages;
+	int err;
 
 	argc = parse_options(argc, argv, options, bench_mem_map_usage, 0);
 	if (argc) {
@@ -478,31 +341,38 @@ int bench_mem_map(int argc, const char **argv)
 	}
 
 	if (!strcmp(function_str, "help")) {
-		list_functions();
+		bench_mem_list_functions(functions);
 		return 0;
 	}
-	if (!known_function(function_str)) {
-		fprintf(stderr, "-f %s: unknown function, see -f help\n", function_str);
-		return 1;
-	}
 
-	if (bench_mem_parse_buffer(&buffer, size_str, page_str) ||
+	if (bench_mem_check_function(functions, function_str) ||
+	    bench_mem_parse_buffer(&buffer) ||
 	    bench_mem_parse_number("-l", loops_str, 1, UINT_MAX, &nr_loops) ||
-	    bench_mem_parse_number("-t", threads_str, 1, UINT_MAX, &nr_threads) ||
+	    bench_mem_parse_number("-t", threads_str, 1, UINT_MAX, &nr_workers) ||
 	    (seed_str && bench_mem_parse_number("-r", seed_str, 0, ULLONG_MAX, &seed)))
 		return 1;
 
-	nr_pages = buffer.size >> buffer.page->shift;
-	if (nr_pages % nr_threads) {
+	nr_pages = buffer.size / buffer.page;
+	if (nr_pages % nr_workers) {
 		fprintf(stderr, "-t %s: the %lu pages of %s do not divide evenly\n",
-			threads_str, nr_pages, size_str);
+			threads_str, nr_pages, buffer.size_str);
 		return 1;
 	}
-	share_pages = nr_pages / nr_threads;
-	share = buffer.size / nr_threads;
+	share_pages = nr_pages / nr_workers;
+	share = buffer.size / nr_workers;
 
-	if (bench_mem_check_room(&buffer))
+	workers = calloc(nr_workers, sizeof(*workers));
+	if (!workers) {
+		fprintf(stderr, "-t %s: out of memory\n", threads_str);
 		return 1;
+	}
 
-	return bench_functions(nr_threads, nr_loops) ? 1 : 0;
+	err = bench_mem_start(&buffer);
+	if (!err) {
+		err = bench_mem_run_functions(functions, function_str, bench_function);
+		bench_mem_stop();
+	}
+
+	free(workers);
+	return err ? 1 : 0;
 }

@@ -4,8 +4,8 @@
 #include <asm/asm.h>
 
 /*
- * One routine per instruction. All of them clear a run of pages that is
- * contiguous in virtual memory:
+ * One routine per instruction. All of them clear pages that are contiguous in
+ * virtual memory:
  *
  *	%rdi	- where it begins, on a page boundary
  *	%rsi	- its length in bytes, a multiple of PAGE_SIZE, 64 bits wide
@@ -14,9 +14,9 @@
  * are ordinary ones: visible to others in program order, and left in the cache.
  *
  * clear_pages() chooses between them: STOSB where the CPU says that it is fast
- * for long runs (ERMS), else STOSQ where it is better than a loop (REP_GOOD),
- * else the loop. The length is the caller's so that the microcode behind REP
- * sees the whole of it: many CPUs treat a long run differently from a page.
+ * (ERMS), else STOSQ where it is better than a loop (REP_GOOD), else the loop.
+ * The length is the caller's so that the microcode behind REP knows the whole
+ * of it: some CPUs treat a long one differently from a page.
  */
 
 SYM_FUNC_START(clear_pages_stosb)
