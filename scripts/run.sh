@@ -12,7 +12,7 @@ need_guest
 say "" "In a guest, $accel:"
 initramfs "$O/initramfs-run.gz" "$O/kernel" "$O/perf/perf"
 qemu run 300 "$O/kernel/arch/x86/boot/bzImage" "$O/initramfs-run.gz" \
-	"task=run kunit.enable=0 hugepagesz=1G hugepages=1" -cpu max ||
+	"task=run kunit.enable=0 hugepagesz=1G hugepages=1" -cpu max -m 5G ||
 	say "QEMU ended with status $?"
 tr -d '\r' <"$logs/run.tests" | grep -v '^guest: ' || true
 healthy run || die "the guest failed"

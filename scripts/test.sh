@@ -11,11 +11,11 @@ build_guest
 "$top/scripts/lint.sh" || true
 
 # The guests: name, CPU, memory, kernel command line. Pages of 1 GB take longest
-# under emulation and need 3 GB; they meet each preemption model once.
+# under emulation and need a guest of 5 GB; they meet each preemption model once.
 guests() {
 	local preempt
 	for preempt in none voluntary full; do
-		echo "$preempt-max max 3G preempt=$preempt hugepagesz=1G hugepages=1"
+		echo "$preempt-max max 5G preempt=$preempt hugepagesz=1G hugepages=1"
 		echo "$preempt-noerms max,-erms 1536M preempt=$preempt"
 		echo "$preempt-norep max 1536M preempt=$preempt clearcpuid=erms,rep_good"
 	done
