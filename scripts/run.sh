@@ -9,7 +9,8 @@
 "$top/scripts/perf.sh"
 need_guest
 
-say "" "In a guest, $accel:"
+say
+say "In a guest, $accel:"
 initramfs "$O/initramfs-run.gz" "$O/kernel" "$O/perf/perf"
 qemu run 300 "$O/kernel/arch/x86/boot/bzImage" "$O/initramfs-run.gz" \
 	"task=run kunit.enable=0 hugepagesz=1G hugepages=1" -cpu max -m 5G ||
@@ -20,5 +21,6 @@ if [ "$accel" = tcg ]; then
 	say "Emulated: these figures show that the paths work. They mean nothing as speed."
 fi
 
-say "" "Natively, on this CPU ($(sed -n 's/^model name.*: //p;T;q' /proc/cpuinfo)):"
+say
+say "Natively, on this CPU ($(sed -n 's/^model name.*: //p;T;q' /proc/cpuinfo)):"
 exec "$top/scripts/native.sh"

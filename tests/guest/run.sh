@@ -15,7 +15,7 @@ while read -r page size; do
 			continue
 		fi
 		printf '%-7s %-8s %-9s %7d %8s\n' "$page" "$size" "$how" $(($(faults) - before)) \
-			"$(echo "$rate" | awk '/^[0-9.]+$/ { printf "%.2f", $1 / 2 ^ 30 }')"
+			"$(echo "$rate" | awk '/^[0-9.]+$/ { printf "%.2f", $1 / 1073741824 }')"
 	done
 done <<EOF
 4KB 64MB
