@@ -32,7 +32,7 @@ configure_files() {
 			CONFIG_*) grep -qxF "$option" "$out/.config" ;;
 			*) ! grep -q "^$(echo "$option" | cut -d' ' -f2)=" "$out/.config" ;;
 			esac || die "the configuration lost $option"
-		done
+		done || exit 1
 	cat "${files[@]}" >"$out/.fragments"
 }
 

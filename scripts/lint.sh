@@ -45,16 +45,18 @@ round_trip() {
 changed() { git -C "$tree" diff --name-only --diff-filter="$1" base series -- "${@:2}"; }
 
 sparse_says() {
-	make -C "$1" O="$2" CC="$cc" C=2 CHECK=sparse "${@:3}" 2>&1 |
-		grep -E ': (warning|error):' | sed -E "s,$1/,,; s/:[0-9]+:[0-9]+:/:/" | sort -u
+	make -C "$1" O="$2" CC="$cc" C=2 CHECK=sparse "${@:3}" >"$logs/sparse.log" 2>&1 ||
+		{ tail "$logs/sparse.log" >&2; return 1; }
+	{ grep -E ': (warning|error):' "$logs/sparse.log" || true; } |
+		sed -E "s,$1/,,; s/:[0-9]+:[0-9]+:/:/" | sort -u
 }
 
 sparse_no_worse() {
 	local objects
 	mapfile -t objects < <(changed AM 'mm/*.c' 'arch/x86/*.c' 'fs/*.c' | sed 's/\.c$/.o/')
-	sparse_says "$tree" "$O/kernel" "${objects[@]}" >"$O/sparse.series"
+	sparse_says "$tree" "$O/kernel" "${objects[@]}" >"$O/sparse.series" || return 1
 	mapfile -t objects < <(changed M 'mm/*.c' 'arch/x86/*.c' 'fs/*.c' | sed 's/\.c$/.o/')
-	sparse_says "$O/reference/linux" "$O/reference/kernel" "${objects[@]}" >"$O/sparse.base"
+	sparse_says "$O/reference/linux" "$O/reference/kernel" "${objects[@]}" >"$O/sparse.base" || return 1
 	! comm -23 "$O/sparse.series" "$O/sparse.base" | grep .
 }
 
@@ -74,7 +76,9 @@ kernel_doc_says() {
 
 # Of files that the series touches, in a kernel without this or that.
 no_warnings() {
-	! w1_warnings "$tree" "$O/odd-$1" "$1" mm/memory.o mm/gup.o mm/tests/ | grep .
+	local warnings
+	warnings=$(w1_warnings "$tree" "$O/odd-$1" "$1" mm/memory.o mm/gup.o mm/tests/) || return 1
+	[ -z "$warnings" ] || { say "$warnings"; return 1; }
 }
 
 same_assembly() {

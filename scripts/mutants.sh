@@ -49,7 +49,7 @@ seen_by_selftest() {
 # Seen-by: build CONFIG OBJECT - W=1 has to warn.
 seen_by_build() {
 	local warnings
-	warnings=$(w1_warnings "$src" "$O/mutants/$1" "$1" "$2")
+	warnings=$(w1_warnings "$src" "$O/mutants/$1" "$1" "$2") || return 2
 	[ -n "$warnings" ]
 }
 

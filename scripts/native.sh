@@ -8,6 +8,10 @@ perf=$O/perf/perf
 runs=${RUNS:-5}
 [ -x "$perf" ] || die "perf is not built: make perf"
 
+[[ $runs =~ ^[1-9][0-9]*$ ]] || die "RUNS=$runs is not a number from 1 up"
+exec 9>"${TMPDIR:-/tmp}/clear-pages-native.lock"
+flock -n 9 || { say "another run is measuring: waiting for it"; flock 9; }
+
 # 4 GB on 2 MB pages, less where memory is small; the pool is given back.
 pool=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 available=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
@@ -27,6 +31,7 @@ if [ "$free" -lt "$wanted" ]; then
 	fi
 	if [ "$free" -lt "$wanted" ]; then
 		say "no $wanted free 2 MB pages, measured on 4 KB pages; for 2 MB pages: echo $wanted | sudo tee $pool"
+		give_back
 		page=4KB
 	fi
 fi

@@ -52,14 +52,14 @@ for commit in base $(git -C "$tree" rev-list --reverse base..series); do
 	else
 		number=$((number + 1))
 		[ "$number" -ge "${FROM:-0}" ] || continue
-		! git -C "$tree" diff-tree --quiet "$commit^" "$commit" || continue
+		! git -C "$tree" diff --quiet "$commit^" "$commit" || continue
 	fi
 	tree_at "$commit" "$src"
-	if [ "$commit" = base ] || ! git -C "$tree" diff-tree --quiet "$commit^" "$commit" -- . ':!tools' ':!Documentation'; then
+	if [ "$commit" = base ] || ! git -C "$tree" diff --quiet "$commit^" "$commit" -- . ':!tools' ':!Documentation'; then
 		check "$number W=1: $subject" w1_build "$commit"
 		check "$number boots: $subject" boots
 	fi
-	if [ "$commit" = base ] || ! git -C "$tree" diff-tree --quiet "$commit^" "$commit" -- tools/perf tools/arch; then
+	if [ "$commit" = base ] || ! git -C "$tree" diff --quiet "$commit^" "$commit" -- tools/perf tools/arch; then
 		check "$number perf builds: $subject" build_perf "$src" "$O/prefix/perf"
 	fi
 done

@@ -14,7 +14,8 @@ workbench_is_clean() { [ -z "$(git -C "$tree" status --porcelain 2>/dev/null)" ]
 
 workbench_is_exported() {
 	workbench_is_clean &&
-		[ "$(git -C "$tree" config series.head)" = "$(git -C "$tree" rev-parse HEAD)" ]
+		[ "$(git -C "$tree" config series.head)" = "$(git -C "$tree" rev-parse HEAD)" ] &&
+		[ "$(git -C "$tree" config series.head)" = "$(git -C "$tree" rev-parse series)" ]
 }
 
 # write_patches DIR: the commits base..series of the workbench as mail files.

@@ -8,7 +8,7 @@
 
 build_guest
 
-"$top/scripts/lint.sh" || true
+"$top/scripts/lint.sh" || grep -q '^not ok' "$TALLY" || note "not ok" "lint came to its end"
 
 # The guests: name, CPU, memory, kernel command line. Pages of 1 GB take longest
 # under emulation and need a guest of 5 GB; they meet each preemption model once.

@@ -23,20 +23,22 @@ base_from_package() {
 	fi
 	if [ "$(cat "$dir/version" 2>/dev/null)" != "$candidate" ]; then
 		say "fetching $package $candidate (150 MB)"
-		rm -rf "$dir"
-		mkdir -p "$dir"
+		rm -rf "$dir.new"
+		mkdir -p "$dir.new"
 		need dpkg-deb=dpkg
-		(cd "$dir" && apt-get -o APT::Sandbox::User=root \
+		(cd "$dir.new" && apt-get -o APT::Sandbox::User=root \
 			download "$package=$candidate") >"$logs/fetch.log" 2>&1 ||
 			die "cannot fetch $package (${logs#"$top"/}/fetch.log); without a network pass KERNEL=DIR or TARBALL"
-		dpkg-deb --fsys-tarfile "$dir"/*.deb |
-			tar xO "./usr/src/$package.tar.xz" >"$dir/linux.tar.xz"
-		rm "$dir"/*.deb
+		dpkg-deb --fsys-tarfile "$dir.new"/*.deb |
+			tar xO "./usr/src/$package.tar.xz" >"$dir.new/linux.tar.xz"
+		rm "$dir.new"/*.deb
 		if [ "$candidate" = "$verified" ]; then
-			echo "$sum  $dir/linux.tar.xz" | sha256sum --check --quiet ||
+			echo "$sum  $dir.new/linux.tar.xz" | sha256sum --check --quiet ||
 				die "$package $candidate is not the tarball that base/linux-source pins"
 		fi
-		echo "$candidate" >"$dir/version"
+		echo "$candidate" >"$dir.new/version"
+		rm -rf "$dir"
+		mv "$dir.new" "$dir"
 	fi
 	[ "$candidate" = "$verified" ] ||
 		say "base is $candidate; the series was last verified on $verified"
@@ -52,12 +54,18 @@ is_6_12() {
 	[ "$version" = 6.12. ] || die "${KERNEL:-the base} is ${version:+Linux ${version%.}, }not a Linux 6.12 tree"
 }
 
+is_git() { [ "$(git -C "$1" rev-parse --show-toplevel 2>/dev/null)" = "$1" ]; }
+
 # The caller's own source is only ever read.
 base_from_caller() {
 	source=$(readlink -f "$KERNEL") || die "KERNEL=$KERNEL does not exist"
 	if [ -d "$source" ]; then
 		is_6_12 "$source"
-		base_id="$source $(stat -c %Y "$source/Makefile")"
+		if is_git "$source"; then
+			base_id="$source $(git -C "$source" rev-parse HEAD)"
+		else
+			base_id="$source $(find "$source" -type f -printf '%T@ %P\n' | sort | sha256sum | cut -d' ' -f1)"
+		fi
 	elif [ -f "$source" ]; then
 		base_id="$source $(stat -c %Y "$source")"
 	else
@@ -68,13 +76,14 @@ base_from_caller() {
 unpack() {
 	mkdir "$1"
 	if [ -f "$source" ]; then
-		tar xf "$source" -C "$1" --strip-components=1 2>"$logs/unpack.log" ||
-			die "KERNEL=$KERNEL is not a tarball of a kernel tree"
-	elif git -C "$source" rev-parse HEAD >/dev/null 2>&1 &&
-		[ "$(git -C "$source" rev-parse --show-toplevel)" = "$source" ]; then
-		git -C "$source" archive HEAD | tar x -C "$1"
+		tar xf "$source" -C "$1" --strip-components=1 --no-same-owner 2>"$logs/unpack.log" ||
+			die "cannot unpack ${KERNEL:-$source}: $(tail -n 1 "$logs/unpack.log")"
+	elif is_git "$source"; then
+		[ -z "$(git --no-optional-locks -C "$source" status --porcelain -uno)" ] ||
+			say "note: what is not committed in $source is left out"
+		git -C "$source" archive HEAD | tar x --no-same-owner -C "$1"
 	else
-		tar c -C "$source" --exclude=./.git . | tar x -C "$1"
+		tar c -C "$source" --exclude=./.git . | tar x --no-same-owner -C "$1"
 	fi
 	is_6_12 "$1"
 }
@@ -94,6 +103,9 @@ import() {
 	git -C "$new" tag base
 	git -C "$new" config series.base "$base_id"
 	apply "$new"
+	if [ -n "$(git -C "$tree" for-each-ref refs/stash 2>/dev/null)" ]; then
+		die "${tree#"$top"/} holds a stash, and the base is another one now: remove it first"
+	fi
 	rm -rf "$tree"
 	mv "$new" "$tree"
 	trap - EXIT
@@ -101,8 +113,10 @@ import() {
 
 # From an apply that failed or was interrupted, to what was there before.
 step_back() {
-	[ ! -d "$1/.git/rebase-apply" ] || git -C "$1" am --abort >/dev/null 2>&1 || true
-	git -C "$1" checkout -qf series
+	if [ -d "$1/.git/rebase-apply" ]; then
+		git -C "$1" am --abort >/dev/null 2>&1 || true
+	fi
+	git -C "$1" symbolic-ref -q HEAD >/dev/null || git -C "$1" checkout -qf series
 	git -C "$1" config --unset series.applying
 }
 

@@ -5,7 +5,7 @@ status=0
 faults() { sed -n 's/^pgfault //p' /proc/vmstat; }
 
 echo 64 >/proc/sys/vm/nr_hugepages
-echo "pages   size     how        faults   GB/sec (of the emulator or the guest, see below)"
+echo "pages   size     how        faults   GB/sec in this guest"
 while read -r page size; do
 	for how in demand populate; do
 		before=$(faults)
