@@ -83,5 +83,6 @@ for patch in "$top"/tests/mutants/*.patch; do
 	fi
 	printf '%-9s %-36s %s\n' "$verdict" "$name" "$kind $arguments"
 done
+[ $((caught + survived + broken)) != 0 ] || die "tests/mutants/${ONLY:-} is not there"
 say "$caught caught, $survived survived, $broken could not be judged"
 [ $((survived + broken)) = 0 ]
