@@ -43,7 +43,8 @@ build_guest() {
 	"$top/scripts/perf.sh"
 	need_guest
 	build_selftest clear_huge
-	initramfs "$O/initramfs.gz" "$O/kernel" "$O/perf/perf" "$O/selftests/clear_huge"
+	build_selftest clear_non_caching
+	initramfs "$O/initramfs.gz" "$O/kernel" "$O/perf/perf" "$O"/selftests/clear_{huge,non_caching}
 }
 
 # KVM only where it can run a stock guest: the CPU shows it and the device opens.

@@ -14,7 +14,7 @@ need shellcheck=shellcheck sparse=sparse
 
 shell_scripts() {
 	local files
-	mapfile -t files < <(cd "$top" && grep -lE '^#!.*sh$' .ci/run scripts/* tests/guest/*)
+	mapfile -t files < <(cd "$top" && grep -lE '^#!.*sh$' .ci/run scripts/*.sh scripts/bench/*.sh tests/guest/*.sh tests/guest/init)
 	cd "$top" && shellcheck -xa "${files[@]}"
 }
 
@@ -74,10 +74,10 @@ kernel_doc_says() {
 	(cd "$1" && scripts/kernel-doc -none "$2" 2>&1 | sed -E 's/:[0-9]+:/:/' | sort -u)
 }
 
-# Of files that the series touches, in a kernel without this or that.
+# no_warnings CONFIG OBJECT...: of files that the series touches.
 no_warnings() {
 	local warnings
-	warnings=$(w1_warnings "$tree" "$O/odd-$1" "$1" mm/memory.o mm/gup.o mm/tests/) || return 1
+	warnings=$(w1_warnings "$tree" "$O/odd-$1" "$@") || return 1
 	[ -z "$warnings" ] || { say "$warnings"; return 1; }
 }
 
@@ -108,6 +108,8 @@ logged prepare kbuild "$O/reference/linux" "$O/reference/kernel" prepare
 logged prepare kbuild "$tree" "$O/kernel" prepare
 check "sparse no worse than the base" sparse_no_worse
 for odd in nohuge nothp nohugetlb i386 i386-highmem; do
-	check "W=1 under configs/$odd.config" no_warnings "$odd"
+	check "W=1 under configs/$odd.config" no_warnings "$odd" mm/memory.o mm/gup.o mm/shmem.o mm/tests/
 done
+check "W=1 under configs/pins.config" no_warnings pins drivers/vfio/vfio_iommu_type1.o \
+	drivers/iommu/iommufd/pages.o drivers/vhost/vdpa.o drivers/infiniband/core/umem.o
 tally_end

@@ -53,6 +53,18 @@ seen_by_build() {
 	[ -n "$warnings" ]
 }
 
+# Seen-by: fences - the disassembly of the kernel has to show it.
+seen_by_fences() {
+	kbuild "$src" "$build" vmlinux >"$logs/mutant-$name.log" 2>&1 || return 2
+	! "$top/scripts/fences.sh" "$build/vmlinux" >>"$logs/mutant-$name.log" 2>&1
+}
+
+# Seen-by: sparse OBJECT - which is silent about that file in the series.
+seen_by_sparse() {
+	kbuild "$src" "$build" C=2 CHECK=sparse "$1" >"$logs/mutant-$name.log" 2>&1 || return 2
+	grep -qE "^[^ ]*${1%.o}\.c:.*: (warning|error):" "$logs/mutant-$name.log"
+}
+
 plant() {
 	git -C "$src" apply "$1" 2>"$logs/mutant-$name.log"
 }

@@ -9,34 +9,17 @@ runs=${RUNS:-5}
 [ -x "$perf" ] || die "perf is not built: make perf"
 
 [[ $runs =~ ^[1-9][0-9]*$ ]] || die "RUNS=$runs is not a number from 1 up"
-exec 9>"${TMPDIR:-/tmp}/clear-pages-native.lock"
-flock -n 9 || { say "another run is measuring: waiting for it"; flock 9; }
+. "$(dirname "$0")/pool.sh"
 
-# 4 GB on 2 MB pages, less where memory is small; the pool is given back.
-pool=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+# 4 GB on 2 MB pages, less where memory is small.
 available=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
 gb=4
 [ "$available" -ge 6 ] || gb=1
 [ "$available" -ge 2 ] || die "$available GB of free memory are too little to measure in, 2 are needed"
 page=2MB
-before=$(cat "$pool" 2>/dev/null || echo 0)
-give_back() { [ ! -w "$pool" ] || echo "$before" >"$pool"; }
-trap give_back EXIT
-wanted=$((gb * 512))
-free=$(cat "${pool%/*}/free_hugepages" 2>/dev/null || echo 0)
-if [ "$free" -lt "$wanted" ]; then
-	if [ -w "$pool" ]; then
-		echo $((before + wanted - free)) >"$pool"
-		free=$(cat "${pool%/*}/free_hugepages")
-	fi
-	if [ "$free" -lt "$wanted" ]; then
-		say "no $wanted free 2 MB pages, measured on 4 KB pages; for 2 MB pages: echo $wanted | sudo tee $pool"
-		give_back
-		page=4KB
-	fi
-fi
+pool_raise $((gb * 512)) || page=4KB
 
-functions=(x86-64-unrolled x86-64-stosq x86-64-stosb)
+functions=(x86-64-unrolled x86-64-stosq x86-64-stosb x86-64-movnti x86-64-clzero)
 chunks=(4KB 2MB 8MB 32MB 1GB)
 results=$O/native.csv
 : >"$results"

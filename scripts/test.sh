@@ -10,32 +10,51 @@ build_guest
 
 "$top/scripts/lint.sh" || grep -q '^not ok' "$TALLY" || note "not ok" "lint came to its end"
 
-# The guests: name, CPU, memory, kernel command line. Pages of 1 GB take longest
-# under emulation and need a guest of 5 GB; they meet each preemption model once.
+# The guests: name, CPU, memory, task, kernel command line. Pages of 1 GB take
+# longest under emulation and need a guest of 5 GB; they meet each preemption model
+# once. Those without ERMS clear everything around the caches that can be. The last
+# ones have a CPU that is slow at that, and values that the kernel has to refuse.
 guests() {
-	local preempt
+	local preempt nc=page_clearing.non_caching
 	for preempt in none voluntary full; do
-		echo "$preempt-max max 5G preempt=$preempt hugepagesz=1G hugepages=1"
-		echo "$preempt-noerms max,-erms 1536M preempt=$preempt"
-		echo "$preempt-norep max 1536M preempt=$preempt clearcpuid=erms,rep_good"
+		echo "$preempt-max max 5G selftests preempt=$preempt hugepagesz=1G hugepages=1"
+		echo "$preempt-noerms max,-erms 1536M selftests preempt=$preempt ${nc}_threshold=4K"
+		echo "$preempt-norep max 1536M selftests preempt=$preempt clearcpuid=erms,rep_good"
 	done
+	echo "slow-movnt Skylake-Server 1G policy mitigations=off want_method=[none]+movnti want_threshold=0"
+	echo "chosen Skylake-Server 1G policy mitigations=off ${nc}_method=movnti ${nc}_threshold=2M" \
+		"want_method=none+[movnti] want_threshold=2097152"
+	echo "refused Icelake-Server 1G policy ${nc}_method=clzero ${nc}_threshold=12x" \
+		"want_method=none+[movnti] want_threshold=16777216"
+	echo "unknown Icelake-Server 1G policy ${nc}_method=rubbish ${nc}_threshold=99999999999G" \
+		"want_method=none+[movnti] want_threshold=16777216"
 }
+
+# said NAME TIMES PATTERN: lines in a guest's kernel log.
+said() { [ "$(grep -acE "$3" "$logs/$1.console")" = "$2" ]; }
 
 # KUnit runs while the kernel boots, then /init; one guest for each CPU at a time.
 say "booting $(guests | wc -l) guests ($accel), $cpus at a time"
-while read -r name cpu memory append; do
+while read -r name cpu memory task append; do
 	while [ "$(jobs -rp | wc -l)" -ge "$cpus" ]; do
 		wait -n || true
 	done
 	say "guest $name: $append"
 	qemu "$name" 900 "$O/kernel/arch/x86/boot/bzImage" "$O/initramfs.gz" \
-		"task=selftests $append" -cpu "$cpu" -m "$memory" </dev/null &
+		"task=$task $append" -cpu "$cpu" -m "$memory" </dev/null &
 done < <(guests)
 wait
 
 while read -r name _; do
 	ktap "$name KUnit" "$logs/$name.console"
-	ktap "$name selftests" "$logs/$name.tests"
+	ktap "$name guest" "$logs/$name.tests"
 	check "$name kernel log and end" healthy "$name"
 done < <(guests)
+for parameter in method threshold; do
+	pattern="\`[a-zA-Z0-9]+' invalid for parameter \`page_clearing.non_caching_$parameter'"
+	check "unknown: one warning about the $parameter" said unknown 1 "$pattern"
+done
+check "refused: one warning about the method" said refused 1 'page_clearing: non_caching_method=clzero: '
+check "refused: one warning about the threshold" said refused 1 "invalid for parameter .*_threshold'"
+check "no non-caching clear without its fence" "$top/scripts/fences.sh" "$O/kernel/vmlinux"
 tally_end

@@ -10,6 +10,7 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/page_clearing.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
@@ -21,6 +22,8 @@
 /* User mode Linux calls itself X86_64 too, but has none of its assembly. */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 #define TEST_X86_64
+#include <linux/cpufeature.h>
+#include <asm/barrier.h>
 #endif
 
 static const unsigned long lengths[] = {
@@ -250,7 +253,7 @@ static void arguments_test(struct kunit *test)
  */
 struct routine {
 	const char *name;
-	enum { CHOSEN, UNROLLED, STOSQ, STOSB } nr;
+	enum { CHOSEN, UNROLLED, STOSQ, STOSB, NON_CACHING, MOVNT, CLZERO } nr;
 };
 
 static const struct routine routines[] = {
@@ -258,6 +261,9 @@ static const struct routine routines[] = {
 	{ "clear_pages_unrolled", UNROLLED },
 	{ "clear_pages_stosq", STOSQ },
 	{ "clear_pages_stosb", STOSB },
+	{ "clear_pages_non_caching", NON_CACHING },
+	{ "clear_pages_movnt", MOVNT },
+	{ "clear_pages_clzero", CLZERO },
 };
 
 KUNIT_ARRAY_PARAM_DESC(routine, routines, name);
@@ -278,7 +284,25 @@ static void call_routine(const struct routine *routine, void *addr,
 	case STOSB:
 		clear_pages_stosb(addr, npages * PAGE_SIZE);
 		break;
+	case NON_CACHING:
+		clear_pages_non_caching((void __incoherent __force *)addr, npages);
+		break;
+	case MOVNT:
+		clear_pages_movnt(addr, npages * PAGE_SIZE);
+		break;
+	case CLZERO:
+		clear_pages_clzero(addr, npages * PAGE_SIZE);
+		break;
 	}
+
+	/* The last three store weakly ordered. */
+	wmb();
+}
+
+static void skip_missing(struct kunit *test, const struct routine *routine)
+{
+	if (routine->nr == CLZERO && !boot_cpu_has(X86_FEATURE_CLZERO))
+		kunit_skip(test, "this CPU has no CLZERO");
 }
 
 static void routine_test(struct kunit *test)
@@ -287,6 +311,7 @@ static void routine_test(struct kunit *test)
 	unsigned long i;
 	void *buf;
 
+	skip_missing(test, routine);
 	for (i = 0; i < ARRAY_SIZE(lengths) && lengths[i] <= 4097; i++) {
 		buf = alloc_run(test, lengths[i]);
 		call_routine(routine, buf + GUARD_PAGES * PAGE_SIZE,
@@ -371,6 +396,7 @@ static void beyond_4g_test(struct kunit *test)
 	ktime_t start;
 	u8 want;
 
+	skip_missing(test, routine);
 	if (IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KMSAN))
 		kunit_skip(test, "would need shadow memory for 4 GB");
 

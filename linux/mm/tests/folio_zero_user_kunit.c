@@ -2,9 +2,10 @@
 /*
  * KUnit tests for folio_zero_user().
  *
- * How a folio is cut up is seen by a stub in place of clear_folio_pages(): it
- * touches no memory, so that a folio of 1 GB need not exist. That the bytes
- * are zero, and those of the neighbours not, is seen on real folios.
+ * How a folio is cut up is seen by stubs in place of clear_folio_pages() and
+ * clear_folio_pages_non_caching(): they touch no memory, so that a folio of 1 GB
+ * need not exist. That the bytes are zero, and those of the neighbours not, is
+ * seen on real folios.
  */
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
@@ -14,6 +15,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/page_clearing.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
@@ -21,6 +23,7 @@
 #include <linux/topology.h>
 
 #include "../internal.h"
+#include "../page_clearing.h"
 
 /* 1 GB of 4 KB pages, what x86-64 has for its largest hugetlb pages. */
 #define MAX_TEST_ORDER	18U
@@ -136,6 +139,37 @@ static struct hint *make_hints(struct kunit *test, unsigned int order,
 	return hints;
 }
 
+/*
+ * In which of three ways to clear. What the architecture would prefer on this
+ * CPU is not asked, but the clears around the caches are its own.
+ */
+enum way { CACHED, DEMAND, BULK, NR_WAYS };
+
+static const char * const way_names[NR_WAYS] = {
+	[CACHED] = "cached",
+	[DEMAND] = "non-caching by size",
+	[BULK] = "non-caching in bulk",
+};
+
+static enum way way;
+
+static bool stub_prefer_non_caching(struct folio *folio, bool bulk)
+{
+	return way != CACHED;
+}
+
+static void use_way(struct kunit *test, enum way w)
+{
+	way = w;
+	kunit_activate_static_stub(test, folio_prefer_non_caching,
+				   stub_prefer_non_caching);
+}
+
+static enum way last_way(void)
+{
+	return IS_ENABLED(CONFIG_ARCH_HAS_CLEAR_PAGES_NON_CACHING) ? BULK : CACHED;
+}
+
 /* Past the end of even a block, see below: do not try that on real memory. */
 static bool wild;
 
@@ -175,15 +209,21 @@ static __printf(2, 3) void complain(struct recorder *rec, const char *fmt, ...)
 	vaf.fmt = fmt;
 	vaf.va = &args;
 	KUNIT_FAIL(rec->test,
-		   "order %u, %lu pages, hint %#lx (page %lu + %lu): %pV\n",
-		   rec->order, rec->nr, hint_addr(hint), hint->page,
-		   hint->byte, &vaf);
+		   "%s, order %u, %lu pages, hint %#lx (page %lu + %lu): %pV\n",
+		   way_names[way], rec->order, rec->nr, hint_addr(hint),
+		   hint->page, hint->byte, &vaf);
 	va_end(args);
+}
+
+/* Then its neighbourhood is nothing special. */
+static bool one_range(struct recorder *rec)
+{
+	return way == BULK || (way == CACHED && rec->nr > MAX_ORDER_NR_PAGES);
 }
 
 static enum place place_of(struct recorder *rec, unsigned long page)
 {
-	if (rec->nr > MAX_ORDER_NR_PAGES || page > rec->hint->page + NEIGHBOURS)
+	if (one_range(rec) || page > rec->hint->page + NEIGHBOURS)
 		return RIGHT;
 
 	return page + NEIGHBOURS < rec->hint->page ? LEFT : NEAR;
@@ -193,7 +233,7 @@ static unsigned long place_pages(struct recorder *rec, enum place place)
 {
 	unsigned long page, n = 0;
 
-	if (rec->nr > MAX_ORDER_NR_PAGES)
+	if (one_range(rec))
 		return place == RIGHT ? rec->nr : 0;
 
 	for (page = 0; page < rec->nr; page++)
@@ -221,10 +261,9 @@ static void check_resched(struct recorder *rec)
 	rec->asked = false;
 }
 
-static void record_clear_folio_pages(struct folio *folio, unsigned long addr,
-				     unsigned long start, unsigned long nr)
+static void record_pages(struct recorder *rec, struct folio *folio,
+			 unsigned long start, unsigned long nr, bool cached)
 {
-	struct recorder *rec = kunit_get_current_test()->priv;
 	enum place place;
 
 	if (rec->ask_resched)
@@ -232,8 +271,6 @@ static void record_clear_folio_pages(struct folio *folio, unsigned long addr,
 
 	if (folio != rec->folio)
 		complain(rec, "another folio");
-	if (addr != rec->hint->base)
-		complain(rec, "base address %#lx", addr);
 
 	if (!nr) {
 		complain(rec, "empty range at page %lu", start);
@@ -254,6 +291,9 @@ static void record_clear_folio_pages(struct folio *folio, unsigned long addr,
 	bitmap_set(rec->seen, start, nr);
 
 	place = place_of(rec, start);
+	if (cached != (way == CACHED || place == NEAR))
+		complain(rec, "pages %lu+%lu %s the cache", start, nr,
+			 cached ? "brought into" : "kept out of");
 	if (place != place_of(rec, start + nr - 1))
 		complain(rec, "pages %lu+%lu in and out of the neighbourhood",
 			 start, nr);
@@ -273,6 +313,27 @@ static void record_clear_folio_pages(struct folio *folio, unsigned long addr,
 		ask_for_resched(rec);
 }
 
+static void record_clear_folio_pages(struct folio *folio, unsigned long addr,
+				     unsigned long start, unsigned long nr)
+{
+	struct recorder *rec = kunit_get_current_test()->priv;
+
+	if (addr != rec->hint->base)
+		complain(rec, "base address %#lx", addr);
+	record_pages(rec, folio, start, nr, true);
+}
+
+#ifdef CONFIG_ARCH_HAS_CLEAR_PAGES_NON_CACHING
+static void
+record_clear_folio_pages_non_caching(struct folio __incoherent *folio,
+				     unsigned long start, unsigned long nr)
+{
+	struct recorder *rec = kunit_get_current_test()->priv;
+
+	record_pages(rec, (struct folio __force *)folio, start, nr, false);
+}
+#endif
+
 static void record_hint(struct recorder *rec, const struct hint *hint)
 {
 	unsigned long hole;
@@ -290,7 +351,7 @@ static void record_hint(struct recorder *rec, const struct hint *hint)
 	if (rec->ask_resched)
 		ask_for_resched(rec);
 
-	folio_zero_user(rec->folio, hint_addr(hint));
+	folio_zero_user(rec->folio, hint_addr(hint), way == BULK);
 
 	/* It would hand the cache to somebody else before the fault ends. */
 	if (rec->asked && !need_resched())
@@ -334,7 +395,7 @@ static void check_rescheduled(struct recorder *rec, const struct hint *hint)
 
 /* Of a folio only as much as tells its size: none of its pages exist. */
 static struct recorder *fake_folio(struct kunit *test, unsigned int order,
-				   unsigned long nr)
+				   unsigned long nr, enum way w)
 {
 	struct recorder *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
 	struct folio *folio = kunit_kzalloc(test, sizeof(*folio), GFP_KERNEL);
@@ -361,8 +422,13 @@ static struct recorder *fake_folio(struct kunit *test, unsigned int order,
 	KUNIT_ASSERT_NOT_NULL(test, rec->seen);
 
 	test->priv = rec;
+	use_way(test, w);
 	kunit_activate_static_stub(test, clear_folio_pages,
 				   record_clear_folio_pages);
+#ifdef CONFIG_ARCH_HAS_CLEAR_PAGES_NON_CACHING
+	kunit_activate_static_stub(test, clear_folio_pages_non_caching,
+				   record_clear_folio_pages_non_caching);
+#endif
 
 	return rec;
 }
@@ -377,7 +443,7 @@ static bool few_hints(unsigned int order)
 static void ranges_test(struct kunit *test)
 {
 	const unsigned int order = *(const unsigned int *)test->param_value;
-	struct recorder *rec = fake_folio(test, order, 1UL << order);
+	struct recorder *rec = fake_folio(test, order, 1UL << order, CACHED);
 	unsigned int i, count;
 	struct hint *hints;
 
@@ -402,7 +468,7 @@ static void batches_test(struct kunit *test)
 	if (CLEAR_USER_BATCH != 1)
 		KUNIT_EXPECT_LE(test, CLEAR_USER_BATCH * PAGE_SIZE, SZ_8M);
 
-	rec = fake_folio(test, order, 1UL << order);
+	rec = fake_folio(test, order, 1UL << order, CACHED);
 	rec->ask_resched = true;
 	hints = make_hints(test, order, rec->nr, few_hints(order), &count);
 	for (i = 0; i < count; i++) {
@@ -422,7 +488,7 @@ static void whole_ranges_test(struct kunit *test)
 	if (!preempt_model_preemptible())
 		kunit_skip(test, "no full preemption: ranges are cut");
 
-	rec = fake_folio(test, order, 1UL << order);
+	rec = fake_folio(test, order, 1UL << order, CACHED);
 	hints = make_hints(test, order, rec->nr, false, &count);
 	for (i = 0; i < count; i++) {
 		record_hint(rec, &hints[i]);
@@ -444,13 +510,39 @@ static void odd_sizes_test(struct kunit *test)
 		kunit_skip(test, "not a large folio");
 
 	order = order_base_2(nr);
-	rec = fake_folio(test, order, nr);
+	rec = fake_folio(test, order, nr, CACHED);
 	rec->ask_resched = !preemptible;
 	hints = make_hints(test, order, nr, few_hints(order), &count);
 	for (i = 0; i < count; i++) {
 		record_hint(rec, &hints[i]);
 		check_calls(rec, preemptible ? nr : CLEAR_USER_BATCH);
 		check_rescheduled(rec, &hints[i]);
+	}
+}
+
+/* All but the neighbourhood goes around the caches, or really all of it. */
+static void non_caching_test(struct kunit *test)
+{
+	const unsigned int order = *(const unsigned int *)test->param_value;
+	const bool preemptible = preempt_model_preemptible();
+	unsigned int i, count;
+	struct recorder *rec;
+	struct hint *hints;
+	enum way w;
+
+	if (!IS_ENABLED(CONFIG_ARCH_HAS_CLEAR_PAGES_NON_CACHING))
+		kunit_skip(test, "no such clears on this architecture");
+
+	rec = fake_folio(test, order, 1UL << order, DEMAND);
+	rec->ask_resched = !preemptible;
+	hints = make_hints(test, order, rec->nr, false, &count);
+	for (w = DEMAND; w < NR_WAYS; w++) {
+		way = w;
+		for (i = 0; i < count; i++) {
+			record_hint(rec, &hints[i]);
+			check_calls(rec, preemptible ? rec->nr : CLEAR_USER_BATCH);
+			check_rescheduled(rec, &hints[i]);
+		}
 	}
 }
 
@@ -551,9 +643,9 @@ static void check_block(struct kunit *test, struct block *block,
 		if (!bad)
 			continue;
 		KUNIT_FAIL(test,
-			   "order %u, hint %#lx (page %lu + %lu): page %ld %s at offset %ld (saw 0x%02x)\n",
-			   block->order, hint_addr(hint), hint->page,
-			   hint->byte, (long)(i - first),
+			   "%s, order %u, hint %#lx (page %lu + %lu): page %ld %s at offset %ld (saw 0x%02x)\n",
+			   way_names[way], block->order, hint_addr(hint),
+			   hint->page, hint->byte, (long)(i - first),
 			   inside ? "not cleared" : "outside the folio, changed",
 			   (long)(bad - addr), *(u8 *)bad);
 		/* What was damaged once need not be reported for all hints. */
@@ -578,15 +670,19 @@ static void bytes_test(struct kunit *test)
 	nr = block->nr;
 	fill_pages(block, nr - block->guard, 2 * nr + block->guard);
 
+	use_way(test, CACHED);
 	hints = make_hints(test, order, nr, order > MAX_PAGE_ORDER, &count);
 	for (i = 0; i < count; i++) {
 		/* Where it is mapped makes no difference to the bytes. */
 		if (hints[i].base != hints[0].base)
 			break;
-		fill_pages(block, nr, 2 * nr);
-		folio_zero_user(block->folio, hint_addr(&hints[i]));
-		check_block(test, block, &hints[i]);
-		cond_resched();
+		for (way = CACHED; way <= last_way(); way++) {
+			fill_pages(block, nr, 2 * nr);
+			folio_zero_user(block->folio, hint_addr(&hints[i]),
+					way == BULK);
+			check_block(test, block, &hints[i]);
+			cond_resched();
+		}
 	}
 }
 
@@ -595,6 +691,7 @@ static struct kunit_case folio_zero_user_cases[] = {
 	KUNIT_CASE_PARAM(batches_test, order_gen_params),
 	KUNIT_CASE_PARAM(whole_ranges_test, order_gen_params),
 	KUNIT_CASE_PARAM(odd_sizes_test, odd_size_gen_params),
+	KUNIT_CASE_PARAM(non_caching_test, order_gen_params),
 	KUNIT_CASE_PARAM(bytes_test, real_order_gen_params),
 	{}
 };

@@ -13,9 +13,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <linux/bits.h>
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/time64.h>
 
@@ -26,10 +29,18 @@
 /* The routines clear whole pages. */
 #define CHUNK_UNIT	4096
 
+#define LINE		64
+
+/* How long the neighbour is timed by itself. */
+#define NEIGHBOUR_ALONE_US	300000
+
 static struct bench_mem_buffer	buffer = { .size_str = "64MB" };
 static const char		*chunk_str = "4KB";
 static const char		*function_str = "all";
 static const char		*loops_str = "1";
+static const char		*use_str = "none";
+static const char		*block_str;
+static const char		*neighbour_str;
 
 static const struct option options[] = {
 	OPT_STRING('s', "size", &buffer.size_str, "64MB",
@@ -43,6 +54,15 @@ static const struct option options[] = {
 
 	OPT_STRING('f', "function", &function_str, "all",
 		   "Specify the function to run, \"all\" runs all, \"help\" lists them"),
+
+	OPT_STRING('u', "use", &use_str, "none",
+		   "Specify the use of each block then: none, first, tenth, write, random, read"),
+
+	OPT_STRING('b', "block", &block_str, "size",
+		   "Specify how much is cleared before it is used (default: a chunk)"),
+
+	OPT_STRING('n', "neighbour", &neighbour_str, "size",
+		   "Specify the working set of a thread on another CPU, whose loads are timed"),
 
 	OPT_STRING('l', "nr_loops", &loops_str, "1",
 		   "Specify the number of times to clear the buffer. (default: 1)"),
@@ -65,6 +85,38 @@ static const char *missing_erms(void)
 
 	return "ERMS";
 }
+
+/* The routine expects the lines of today's CPUs that have the instruction. */
+static const char *missing_clzero(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	if (!__get_cpuid(0x80000008, &eax, &ebx, &ecx, &edx) || !(ebx & BIT(0)))
+		return "CLZERO";
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || ((ebx >> 8) & 0xff) * 8 != 64)
+		return "64-byte lines";
+
+	return NULL;
+}
+
+/* Like the kernel before it lets others see what these cleared. */
+static void make_coherent(void)
+{
+	asm volatile("sfence" ::: "memory");
+}
+
+static void clear_movnti(void *addr, unsigned long len)
+{
+	clear_pages_movnt(addr, len);
+	make_coherent();
+}
+
+static void clear_clzero(void *addr, unsigned long len)
+{
+	clear_pages_clzero(addr, len);
+	make_coherent();
+}
 #endif
 
 static const struct bench_mem_function functions[] = {
@@ -81,6 +133,25 @@ static const struct bench_mem_function functions[] = {
 	  .desc		= "REP; STOSB in arch/x86/lib/clear_page_64.S",
 	  .clear	= clear_pages_stosb,
 	  .missing	= missing_erms },
+
+	{ .name		= "x86-64-movnti",
+	  .desc		= "MOVNTI in arch/x86/lib/clear_page_64.S, and SFENCE",
+	  .clear	= clear_movnti },
+
+	{ .name		= "x86-64-clzero",
+	  .desc		= "CLZERO in arch/x86/lib/clear_page_64.S, and SFENCE",
+	  .clear	= clear_clzero,
+	  .missing	= missing_clzero },
+
+	{ .name		= "x86-64-stream256",
+	  .desc		= "streaming stores of 32 bytes, for comparison",
+	  .clear	= clear_stream256,
+	  .missing	= missing_avx2 },
+
+	{ .name		= "x86-64-stream512",
+	  .desc		= "streaming stores of 64 bytes, for comparison",
+	  .clear	= clear_stream512,
+	  .missing	= missing_avx512 },
 #endif
 
 	{ .name = NULL, }
@@ -89,14 +160,73 @@ static const struct bench_mem_function functions[] = {
 static unsigned char		*buf;
 static unsigned long long	nr_loops;
 static size_t			chunk;
+static size_t			block;
+static size_t			neighbour;
+
+/* What -u can say. All of them touch a line once. */
+static const char * const uses[] = {
+	"none",		/* nothing */
+	"first",	/* write the first 4 KB */
+	"tenth",	/* write the first tenth */
+	"write",	/* write all, in order */
+	"random",	/* write all, in an order that cannot be guessed */
+	"read",		/* read all, in order */
+};
+
+enum { USE_NONE, USE_FIRST, USE_TENTH, USE_WRITE, USE_RANDOM, USE_READ };
+
+static unsigned int	use;
+static u32		*order;		/* of the lines of a block, for USE_RANDOM */
+
+static void write_lines(unsigned char *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i += LINE)
+		WRITE_ONCE(*(u64 *)(p + i), 0);
+}
+
+static void use_block(unsigned char *p, size_t len)
+{
+	size_t i, at;
+
+	switch (use) {
+	case USE_FIRST:
+		write_lines(p, min_t(size_t, len, CHUNK_UNIT));
+		break;
+	case USE_TENTH:
+		write_lines(p, len / 10);
+		break;
+	case USE_WRITE:
+		write_lines(p, len);
+		break;
+	case USE_RANDOM:
+		for (i = 0; i < block / LINE; i++) {
+			at = (size_t)order[i] * LINE;
+			if (at < len)
+				WRITE_ONCE(*(u64 *)(p + at), 0);
+		}
+		break;
+	case USE_READ:
+		for (i = 0; i < len; i += LINE)
+			(void)READ_ONCE(*(u64 *)(p + i));
+		break;
+	default:
+		break;
+	}
+}
 
 static void clear_buffer(const struct bench_mem_function *f)
 {
-	size_t off, len;
+	size_t off, len, start = 0;
 
 	for (off = 0; off < buffer.size; off += len) {
 		len = min(chunk, buffer.size - off);
 		f->clear(buf + off, len);
+		if (use == USE_NONE || (off + len) % block)
+			continue;
+		use_block(buf + start, off + len - start);
+		start = off + len;
 	}
 }
 
@@ -123,6 +253,7 @@ static int check_zero(const struct bench_mem_function *f)
 static int bench_function(const struct bench_mem_function *f)
 {
 	unsigned long long i;
+	double alone = 0, beside = 0;
 	u64 start, end;
 
 	printf("# function '%s' (%s)\n", f->name, f->desc);
@@ -133,15 +264,61 @@ static int bench_function(const struct bench_mem_function *f)
 	/* Also takes the page faults, so that none are timed. */
 	memset(buf, 0xa5, buffer.size);
 
+	if (neighbour_str) {
+		bench_mem_neighbour_begin();
+		usleep(NEIGHBOUR_ALONE_US);
+		alone = bench_mem_neighbour_end();
+		bench_mem_neighbour_begin();
+	}
+
 	start = bench_mem_now_ns();
 	for (i = 0; i < nr_loops; i++)
 		clear_buffer(f);
 	end = bench_mem_now_ns();
 
+	if (neighbour_str)
+		beside = bench_mem_neighbour_end();
 	if (check_zero(f))
 		return -1;
 
 	bench_mem_print_rate((double)buffer.size * nr_loops * NSEC_PER_SEC / (end - start));
+	if (neighbour_str && bench_format == BENCH_FORMAT_DEFAULT)
+		printf(" %14.1f ns a load of the neighbour, %.1f alone\n", beside, alone);
+	else if (neighbour_str)
+		printf("%f %f\n", beside, alone);
+	return 0;
+}
+
+static int parse_use(void)
+{
+	block = chunk;
+	if (block_str) {
+		if (bench_mem_parse_size("-b", block_str, &block))
+			return -EINVAL;
+		if (block % chunk || buffer.size % block) {
+			fprintf(stderr, "-b %s: not a multiple of -k that divides -s\n",
+				block_str);
+			return -EINVAL;
+		}
+	}
+
+	for (use = 0; use < ARRAY_SIZE(uses); use++) {
+		if (!strcmp(use_str, uses[use]))
+			break;
+	}
+	if (use == ARRAY_SIZE(uses)) {
+		fprintf(stderr, "-u %s: not one of none, first, tenth, write, random, read\n",
+			use_str);
+		return -EINVAL;
+	}
+	if (use != USE_RANDOM)
+		return 0;
+
+	order = bench_mem_random_order(block / LINE);
+	if (!order) {
+		fprintf(stderr, "-u random: no memory for the order\n");
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -183,13 +360,21 @@ int bench_mem_clear(int argc, const char **argv)
 	if (bench_mem_check_function(functions, function_str) ||
 	    bench_mem_parse_buffer(&buffer) ||
 	    parse_chunk() ||
+	    (neighbour_str && bench_mem_parse_size("-n", neighbour_str, &neighbour)) ||
+	    parse_use() ||
 	    bench_mem_parse_number("-l", loops_str, 1, UINT_MAX, &nr_loops) ||
 	    bench_mem_start(&buffer))
 		return 1;
 
 	buf = bench_mem_buffer_map(&buffer, buffer.size, 0);
 	if (buf) {
-		err = bench_mem_run_functions(functions, function_str, bench_function);
+		err = neighbour_str ? bench_mem_neighbour_start(neighbour) : 0;
+		if (!err) {
+			err = bench_mem_run_functions(functions, function_str,
+						      bench_function);
+			if (neighbour_str)
+				bench_mem_neighbour_stop();
+		}
 		munmap(buf, buffer.size);
 	} else {
 		err = errno;
@@ -197,5 +382,6 @@ int bench_mem_clear(int argc, const char **argv)
 	}
 
 	bench_mem_stop();
+	free(order);
 	return err ? 1 : 0;
 }

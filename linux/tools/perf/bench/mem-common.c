@@ -142,6 +142,33 @@ int bench_mem_parse_number(const char *opt, const char *str, unsigned long long 
 }
 
 /**
+ * bench_mem_random_order() - an order to go through memory in
+ * @nr: how many things to go through
+ *
+ * It is the same each time, for the sake of comparison.
+ *
+ * Return: the numbers below @nr, each once, for the caller to free; or NULL.
+ */
+u32 *bench_mem_random_order(size_t nr)
+{
+	u32 *order = nr <= UINT_MAX ? malloc(nr * sizeof(*order)) : NULL;
+	unsigned int seed = 1;
+	size_t i, j;
+	u32 tmp;
+
+	for (i = 0; order && i < nr; i++)
+		order[i] = i;
+	for (i = nr; order && i > 1; i--) {
+		j = ((u64)rand_r(&seed) << 31 | rand_r(&seed)) % i;
+		tmp = order[i - 1];
+		order[i - 1] = order[j];
+		order[j] = tmp;
+	}
+
+	return order;
+}
+
+/**
  * bench_mem_parse_buffer() - parse the options -s and -p
  * @b: the buffer, with its strings set; the rest is filled in
  *

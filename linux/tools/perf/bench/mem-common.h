@@ -58,6 +58,13 @@ int bench_mem_check_function(const struct bench_mem_function *f, const char *str
 int bench_mem_run_functions(const struct bench_mem_function *f, const char *str,
 			    int (*run)(const struct bench_mem_function *f));
 
+u32 *bench_mem_random_order(size_t nr);
+
+int bench_mem_neighbour_start(size_t size);
+void bench_mem_neighbour_begin(void);
+double bench_mem_neighbour_end(void);
+void bench_mem_neighbour_stop(void);
+
 void bench_mem_print(double figure, const char *unit);
 void bench_mem_print_rate(double rate);
 

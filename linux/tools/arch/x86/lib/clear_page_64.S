@@ -56,6 +56,48 @@ SYM_FUNC_END(clear_pages_unrolled)
 EXPORT_SYMBOL_GPL(clear_pages_unrolled)
 
 /*
+ * What follows stores around the caches. Arguments and losses are as above, but
+ * these stores are weakly ordered: another CPU may see a later ordinary store
+ * first. There is no fence in here, so that many calls can share one. Whoever
+ * calls executes SFENCE after the last of them, and before anything by which
+ * others find the memory.
+ */
+
+/* Eight stores fill a write-combining buffer, which then leaves as one line. */
+SYM_FUNC_START(clear_pages_movnt)
+	xorl %eax,%eax
+	.p2align 4
+.Lmovnt_64_bytes:
+	movnti %rax,(%rdi)
+	movnti %rax,8(%rdi)
+	movnti %rax,16(%rdi)
+	movnti %rax,24(%rdi)
+	movnti %rax,32(%rdi)
+	movnti %rax,40(%rdi)
+	movnti %rax,48(%rdi)
+	movnti %rax,56(%rdi)
+	addq $64,%rdi
+	subq $64,%rsi
+	ja .Lmovnt_64_bytes
+	RET
+SYM_FUNC_END(clear_pages_movnt)
+
+/*
+ * CLZERO clears the line that %rax points into, 64 bytes on all CPUs with it.
+ * Not all assemblers that can build a kernel know it.
+ */
+SYM_FUNC_START(clear_pages_clzero)
+	movq %rdi,%rax
+	.p2align 4
+.Lclzero_line:
+	.byte 0x0f, 0x01, 0xfc	/* clzero */
+	addq $64,%rax
+	subq $64,%rsi
+	ja .Lclzero_line
+	RET
+SYM_FUNC_END(clear_pages_clzero)
+
+/*
  * Default clear user-space.
  * Input:
  * rdi destination
