@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # Plant each mistake of tests/mutants/ by itself, run the test that its Seen-by:
-# line names, and report it as caught or survived. ONLY=NAME does one of them.
+# line names, and report it as caught or survived. ONLY=PATTERN does some of them.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/series.sh"
 . "$(dirname "$0")/kbuild.sh"
@@ -77,7 +77,8 @@ initramfs "$O/initramfs-empty.gz" "$O/kernel"
 survived=0 caught=0 broken=0
 for patch in "$top"/tests/mutants/*.patch; do
 	name=$(basename "$patch" .patch)
-	[ -z "${ONLY:-}" ] || [ "$ONLY" = "$name" ] || continue
+	# shellcheck disable=SC2053 # a pattern
+	[[ $name = ${ONLY:-*} ]] || continue
 	read -r _ kind arguments < <(grep '^Seen-by: ' "$patch")
 	if ! plant "$patch"; then
 		verdict="BROKEN: does not apply"
@@ -95,6 +96,6 @@ for patch in "$top"/tests/mutants/*.patch; do
 	fi
 	printf '%-9s %-36s %s\n' "$verdict" "$name" "$kind $arguments"
 done
-[ $((caught + survived + broken)) != 0 ] || die "tests/mutants/${ONLY:-} is not there"
+[ $((caught + survived + broken)) != 0 ] || die "no tests/mutants/${ONLY:-*}.patch"
 say "$caught caught, $survived survived, $broken could not be judged"
 [ $((survived + broken)) = 0 ]
