@@ -6,7 +6,7 @@
 set -euo pipefail
 for which in A B; do
 	[ -n "${!which:-}" ] || { echo "bench-compare: which directories? A=DIR B=DIR" >&2; exit 1; }
-	[ -e "${!which}/summary.csv" ] || { echo "bench-compare: ${!which} is not a results directory" >&2; exit 1; }
+	[[ -e ${!which}/summary.csv && -e ${!which}/machine.txt ]] || { echo "bench-compare: ${!which} is not a results directory" >&2; exit 1; }
 	echo "$which: ${!which}, $(sed -n 's/^cpu: //p' "${!which}/machine.txt")"
 done
 awk -F, '
@@ -25,4 +25,5 @@ awk -F, '
 				a[k] ? sprintf("%.2f", b[k] / a[k]) : "-", apart ? " !" : ""
 		}
 		printf "%d figures in both, %d differ beyond the noise, %d in one of them only\n", both, beyond, only
+		exit !both
 	}' "$A/summary.csv" "$B/summary.csv"

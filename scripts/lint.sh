@@ -93,6 +93,7 @@ for patch in "$top"/patches/*/*.patch; do
 	esac
 done
 check "authors and trailers" mail_headers
+check "README has the table of its results" "$top/scripts/bench/readme.sh" --check
 if [ "$(git -C "$tree" config series.base)" = "$(verified_base)" ]; then
 	check "export gives the same patches and view, byte for byte" round_trip
 else

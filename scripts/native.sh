@@ -63,6 +63,6 @@ sort -t, -k1,2 -k3,3n "$results" | awk -F, -v chunks="${chunks[*]}" -v functions
 			}
 			key = "x86-64-stosb" FS "4KB"
 			base = n[key] ? v[key, int((n[key] + 1) / 2)] : 0
-			if (base) printf "  %6.2f\n", best / base; else print "       -"
+			if (base && best) printf "  %6.2f\n", best / base; else print "       -"
 		}
 	}' | tee "$O/native.txt"

@@ -18,26 +18,33 @@ fi
 
 # All functions in one process, so that their ratios are of one run.
 one_cpu() {
-	local name=
-	taskset -c 0 "$perf" bench -f simple mem clear -s "$2B" -p "$(page_for "$2")" -k "$1" \
-		-f all -l "$3" 2>>"$dir/perf.log" | while read -r line; do
+	local out name=
+	out=$(figures bandwidth taskset -c 0 "$perf" bench -f simple mem clear -s "$2B" \
+		-p "$(page_for "$2")" -k "$1" -f all -l "$3") || exit 1
+	while read -r line; do
 		case $line in
 		"# function '"*) name=${line#*\'} name=${name%%\'*} ;;
 		[0-9]*) echo "bandwidth,$name,$1,$2,1,$run,$line" ;;
 		esac
-	done >>"$raw"
+	done <<<"$out" >>"$raw"
 }
 
 # The sum of as many processes as there are CPUs.
 all_cpus() {
-	local function cpu
+	local function cpu jobs
 	for function in $(functions); do
+		jobs=()
 		for ((cpu = 0; cpu < cpus; cpu++)); do
-			taskset -c "$cpu" "$perf" bench -f simple mem clear -s "$2B" \
-				-p "$(page_for "$2" "$cpus")" -k "$1" -f "$function" -l "$3" 2>>"$dir/perf.log" |
-				grep -E '^[0-9.]+$' || true &
-		done | awk -v line="bandwidth,$function,$1,$2,$cpus,$run" -v n="$cpus" \
-			'{ sum += $1; got++ } END { if (got == n) printf "%s,%f\n", line, sum }' >>"$raw"
+			figures bandwidth taskset -c "$cpu" "$perf" bench -f simple mem clear -s "$2B" \
+				-p "$(page_for "$2" "$cpus")" -k "$1" -f "$function" -l "$3" >"$dir/cpu-$cpu" &
+			jobs+=($!)
+		done
+		for cpu in "${jobs[@]}"; do
+			wait "$cpu" || exit 1
+		done
+		awk -v line="bandwidth,$function,$1,$2,$cpus,$run" '/^[0-9.]+$/ { sum += $1 }
+			END { if (sum) printf "%s,%f\n", line, sum }' "$dir"/cpu-* >>"$raw"
+		rm "$dir"/cpu-*
 	done
 }
 

@@ -40,7 +40,7 @@ whole_pages() { echo $(($1 - $1 % (2 * MB))); }
 
 # The buffers: half of the second level, half of the last, and four times the last
 # one, or what memory allows of it.
-available=$(awk '/^MemAvailable/ { print $2 * 1024 }' /proc/meminfo)
+available=$(awk '/^MemAvailable/ { printf "%.0f", $2 * 1024 }' /proc/meminfo)
 large_buffer() {
 	local llc size
 	llc=$(last_level_cache)
@@ -72,6 +72,19 @@ page_for() {
 		echo 2MB
 	else
 		echo 4KB
+	fi
+}
+
+# figures PART PERF-COMMAND...: what it prints. A function that this CPU lacks has
+# none; any other failure is the part's.
+figures() {
+	local part=$1 out
+	shift
+	if out=$("$@" 2>"$dir/perf.log"); then
+		echo "$out"
+	elif ! grep -q 'this CPU has no' "$dir/perf.log"; then
+		skipped "$part" "$(tail -n 1 "$dir/perf.log")" >&2
+		return 1
 	fi
 }
 

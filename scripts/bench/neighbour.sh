@@ -16,9 +16,9 @@ for ((run = 1; run <= runs; run++)); do
 	for method in x86-64-stosb:4KB x86-64-stosb:2MB x86-64-movnti:2MB x86-64-clzero:2MB x86-64-stream512:2MB; do
 		function=${method%:*} chunk=${method#*:}
 		progress "neighbour: run $run of $runs, beside $function"
-		both=$("$perf" bench -f simple mem clear -s "${size}B" -p "$(page_for "$size")" -k "$chunk" \
-			-n $((llc / 2))B -f "$function" -l "$loops" 2>>"$dir/perf.log" |
-			grep -E '^[0-9.]+ [0-9.]+$') || continue
+		both=$(figures neighbour "$perf" bench -f simple mem clear -s "${size}B" \
+			-p "$(page_for "$size")" -k "$chunk" -n $((llc / 2))B -f "$function" -l "$loops")
+		both=$(grep -E '^[0-9.]+ [0-9.]+$' <<<"$both") || continue
 		echo "neighbour,$function,$chunk,$((llc / 2)),1,$run,${both% *}"
 		echo "neighbour-alone,$function,$chunk,$((llc / 2)),1,$run,${both#* }"
 	done >>"$raw"

@@ -7,7 +7,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/scripts/bench/lib.sh"
 
 command -v gnuplot >/dev/null || { skipped plots "gnuplot is missing"; exit 1; }
-machine=$(sed -n 's/^cpu: //p' "$dir/machine.txt")
+machine=$(sed -n 's/^cpu: //p' "$dir/machine.txt" | tr -d '"\047')
 data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
 
@@ -19,7 +19,7 @@ awk -F, -v out="$data" 'NR > 1 {
 END {
 	for (i = 1; i <= n; i++) {
 		split(line[i], f, ","); split(f[1], k, "/")
-		if (k[4] == large) print k[3] * 1024, f[3], f[4], f[5] > (out "/" k[2])
+		if (k[4] == large) printf "%.0f %s %s %s\n", k[3] * 1024, f[3], f[4], f[5] > (out "/" k[2])
 	}
 	print large > (out "/buffer")
 }' "$dir/summary.csv"
@@ -52,6 +52,7 @@ for level in 1 2 3; do
 done
 lines=
 for file in "$data"/x86-64-*; do
+	[ -e "$file" ] || continue
 	lines+="${lines:+, }'$file' using 1:2:3:4 with yerrorlines lw 2 title '${file##*/x86-64-}'"
 done
 [ -n "$lines" ] || { skipped plots "no bandwidth was measured"; exit 1; }

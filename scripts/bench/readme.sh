@@ -10,9 +10,12 @@ check=
 results=${1:-$(sed -n 's/^<!-- table of \(.*\), by scripts.*/\1/p' README.md)}
 [ -e "$results/summary.csv" ] || { echo "readme: ${results:-README.md names none}: not a results directory" >&2; exit 1; }
 
+[[ $(grep -c '^<!-- table of ' README.md) = 1 && $(grep -c '^<!-- end of table -->' README.md) = 1 ]] ||
+	{ echo "readme: README.md has not one place for the table" >&2; exit 1; }
+table=$(scripts/bench/table.sh --readme "$results")
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
-table=$(scripts/bench/table.sh --readme "$results") awk -v results="$results" '
+table=$table awk -v results="$results" '
 	/^<!-- table of / {
 		print "<!-- table of " results ", by scripts/bench/readme.sh -->"
 		print ENVIRON["table"]

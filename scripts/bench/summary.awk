@@ -24,8 +24,8 @@ function kb(chunk,	number) {
 	unit = part == "bandwidth" ? "GB/s" : part ~ /^use-/ ? "us" : "ns"
 	value = part == "bandwidth" ? $7 / 1073741824 : $7
 	add(part "/" $2 "/" kb($3) "/" int($4 / 1024) "/" $5, unit, value)
-	if (part == "bandwidth" && $5 == 1 && $4 + 0 > large)
-		large = $4 + 0
+	if (part == "bandwidth" && $5 == 1 && $4 + 0 > large + 0)
+		large = $4	# as it is written: it is a subscript
 	seen[part, $2, $3, $4, $5, $6] = value
 	if ($6 + 0 > runs)
 		runs = $6 + 0

@@ -6,7 +6,7 @@ set -euo pipefail
 format=text
 [ "${1:-}" != --readme ] || { format=readme; shift; }
 dir=${1:?which results directory}
-[ -e "$dir/summary.csv" ] || { echo "$dir: not a results directory, it has no summary.csv" >&2; exit 1; }
+[[ -e $dir/summary.csv && -e $dir/machine.txt ]] || { echo "$dir: not a results directory, no summary.csv or no machine.txt in it" >&2; exit 1; }
 
 awk -F, -v format="$format" -v machine="$(sed -n 's/^cpu: //p' "$dir/machine.txt")" -v dir="$dir" '
 	NR > 1 {
@@ -39,6 +39,7 @@ awk -F, -v format="$format" -v machine="$(sed -n 's/^cpu: //p' "$dir/machine.txt
 		print ""
 	}
 	END {
+		if (!nf) { print "no bandwidth in " dir >"/dev/stderr"; exit 1 }
 		if (format == "text") print machine "\n\nGB/s (2^30 bytes) by length of a call, " kb(large) " buffer, one CPU"
 		row("routine")
 		for (c = 1; c <= nc; c++) col(kb(chunks[c]))

@@ -14,9 +14,9 @@ for ((run = 1; run <= runs; run++)); do
 		for method in x86-64-stosb:4KB x86-64-stosb:2MB x86-64-movnti:2MB x86-64-clzero:2MB; do
 			function=${method%:*} chunk=${method#*:}
 			progress "use: run $run of $runs, $use after $function"
-			rate=$(taskset -c 0 "$perf" bench -f simple mem clear -s "${size}B" -p "$(page_for "$size")" \
-				-k "$chunk" -b 2MB -u "$use" -f "$function" -l "$loops" 2>>"$dir/perf.log" |
-				grep -E '^[0-9.]+$') || continue
+			rate=$(figures use taskset -c 0 "$perf" bench -f simple mem clear -s "${size}B" \
+				-p "$(page_for "$size")" -k "$chunk" -b 2MB -u "$use" -f "$function" -l "$loops")
+			rate=$(grep -E '^[0-9.]+$' <<<"$rate") || continue
 			awk -v rate="$rate" -v line="use-$use,$function,$chunk,$size,1,$run" \
 				'BEGIN { printf "%s,%f\n", line, 2 * 1048576 / rate * 1e6 }' >>"$raw"
 		done

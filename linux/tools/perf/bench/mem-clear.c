@@ -280,6 +280,10 @@ static int bench_function(const struct bench_mem_function *f)
 		beside = bench_mem_neighbour_end();
 	if (check_zero(f))
 		return -1;
+	if (neighbour_str && (alone == 0 || beside == 0)) {
+		fprintf(stderr, "-n: there was no time to measure the neighbour, try more -l\n");
+		return -1;
+	}
 
 	bench_mem_print_rate((double)buffer.size * nr_loops * NSEC_PER_SEC / (end - start));
 	if (neighbour_str && bench_format == BENCH_FORMAT_DEFAULT)
@@ -295,9 +299,8 @@ static int parse_use(void)
 	if (block_str) {
 		if (bench_mem_parse_size("-b", block_str, &block))
 			return -EINVAL;
-		if (block % chunk || buffer.size % block) {
-			fprintf(stderr, "-b %s: not a multiple of -k that divides -s\n",
-				block_str);
+		if (block % chunk) {
+			fprintf(stderr, "-b %s: not a multiple of -k\n", block_str);
 			return -EINVAL;
 		}
 	}
@@ -311,8 +314,20 @@ static int parse_use(void)
 			use_str);
 		return -EINVAL;
 	}
+	if (use != USE_NONE && buffer.size % block) {
+		fprintf(stderr, "-u %s: -s is not a multiple of -b, or of -k\n", use_str);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Not before it is known that there is room for what it is used on. */
+static int make_order(void)
+{
 	if (use != USE_RANDOM)
 		return 0;
+	if (bench_mem_check_room("-u random", block / LINE * sizeof(*order)))
+		return -ENOMEM;
 
 	order = bench_mem_random_order(block / LINE);
 	if (!order) {
@@ -335,6 +350,26 @@ static int parse_chunk(void)
 	}
 
 	return 0;
+}
+
+static int bench_buffer(void)
+{
+	int err;
+
+	if (make_order())
+		return -1;
+
+	buf = bench_mem_buffer_map(&buffer, buffer.size, 0);
+	if (buf) {
+		err = bench_mem_run_functions(functions, function_str, bench_function);
+		munmap(buf, buffer.size);
+	} else {
+		err = -errno;
+		bench_mem_buffer_failed(&buffer, errno);
+	}
+
+	free(order);
+	return err;
 }
 
 int bench_mem_clear(int argc, const char **argv)
@@ -362,26 +397,20 @@ int bench_mem_clear(int argc, const char **argv)
 	    parse_chunk() ||
 	    (neighbour_str && bench_mem_parse_size("-n", neighbour_str, &neighbour)) ||
 	    parse_use() ||
-	    bench_mem_parse_number("-l", loops_str, 1, UINT_MAX, &nr_loops) ||
-	    bench_mem_start(&buffer))
+	    bench_mem_parse_number("-l", loops_str, 1, UINT_MAX, &nr_loops))
 		return 1;
 
-	buf = bench_mem_buffer_map(&buffer, buffer.size, 0);
-	if (buf) {
-		err = neighbour_str ? bench_mem_neighbour_start(neighbour) : 0;
-		if (!err) {
-			err = bench_mem_run_functions(functions, function_str,
-						      bench_function);
-			if (neighbour_str)
-				bench_mem_neighbour_stop();
-		}
-		munmap(buf, buffer.size);
-	} else {
-		err = errno;
-		bench_mem_buffer_failed(&buffer, err);
+	/* It wants huge pages, which the buffer may switch off. */
+	if (neighbour_str && bench_mem_neighbour_start(neighbour))
+		return 1;
+
+	err = bench_mem_start(&buffer);
+	if (!err) {
+		err = bench_buffer();
+		bench_mem_stop();
 	}
 
-	bench_mem_stop();
-	free(order);
+	if (neighbour_str)
+		bench_mem_neighbour_stop();
 	return err ? 1 : 0;
 }

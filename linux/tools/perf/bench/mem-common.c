@@ -224,22 +224,37 @@ static unsigned long long memory_available(void)
 	return bytes;
 }
 
+/**
+ * bench_mem_check_room() - refuse what would end with the OOM killer
+ * @what: what the memory is for, for messages
+ * @size: how much base pages of it are needed, in bytes
+ *
+ * Return: 0, or -ENOMEM after one line on stderr.
+ */
+int bench_mem_check_room(const char *what, size_t size)
+{
+	unsigned long long available = memory_available();
+
+	/* Page tables, and whatever else the system is doing. */
+	available -= available / 16;
+	if (size <= available)
+		return 0;
+
+	fprintf(stderr, "%s: only %lluMB can be used\n", what, available / K / K);
+	return -ENOMEM;
+}
+
 /* Only MemAvailable and the hugetlb pool are asked, not the limits of cgroups. */
 static int check_room(const struct bench_mem_buffer *b)
 {
-	unsigned long long available;
+	char what[96];
 	void *buf;
 
 	if (!b->huge) {
-		available = memory_available();
-		/* Page tables, and whatever else the system is doing. */
-		available -= available / 16;
-		if (b->size > available) {
-			fprintf(stderr,
-				"cannot map %s on %s pages: only %lluMB can be used\n",
-				b->size_str, b->page_str, available / K / K);
+		snprintf(what, sizeof(what), "cannot map %s on %s pages",
+			 b->size_str, b->page_str);
+		if (bench_mem_check_room(what, b->size))
 			return -ENOMEM;
-		}
 	}
 
 	/* Mapping huge pages reserves them. */

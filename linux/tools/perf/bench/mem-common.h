@@ -48,6 +48,7 @@ int bench_mem_parse_number(const char *opt, const char *str, unsigned long long 
 			   unsigned long long max, unsigned long long *val);
 int bench_mem_parse_buffer(struct bench_mem_buffer *b);
 
+int bench_mem_check_room(const char *what, size_t size);
 int bench_mem_start(const struct bench_mem_buffer *b);
 void bench_mem_stop(void);
 void *bench_mem_buffer_map(const struct bench_mem_buffer *b, size_t len, int flags);

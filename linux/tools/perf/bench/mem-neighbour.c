@@ -21,7 +21,7 @@
 #define LINE	64
 
 /* Loads between two looks at the clock. */
-#define STEPS	4096
+#define STEPS	256
 
 struct link {
 	struct link	*next;
@@ -112,6 +112,10 @@ int bench_mem_neighbour_start(size_t size)
 	}
 
 	links_len = nr * LINE;
+	/* And the order that it is tied in. */
+	if (bench_mem_check_room("-n", links_len + nr * sizeof(u32)))
+		return -ENOMEM;
+
 	links = mmap(NULL, links_len, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (links == MAP_FAILED) {

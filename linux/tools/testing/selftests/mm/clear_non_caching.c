@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,23 +123,9 @@ static unsigned long pool_pages(const char *pool, const char *name)
 	return access(path, R_OK) ? 0 : read_num(path);
 }
 
-static const char *trace_dir(void)
-{
-	if (!access("/sys/kernel/tracing/events/page_clearing", R_OK))
-		return "/sys/kernel/tracing";
-	if (!access("/sys/kernel/debug/tracing/events/page_clearing", R_OK))
-		return "/sys/kernel/debug/tracing";
-	return NULL;
-}
-
-static void trace_enable(const char *val)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path),
-		 "%s/events/page_clearing/folio_zero_user/enable", trace_dir());
-	put(path, val);
-}
+/* An instance of our own: what others trace is theirs. */
+#define TRACE		"/sys/kernel/tracing/instances/clear_non_caching"
+#define TRACE_EVENT	TRACE "/events/page_clearing/folio_zero_user/enable"
 
 /* "auto" if that makes the same of it: what is shown does not tell. */
 static void restore_choice(const char *path, const char *saved,
@@ -154,10 +141,12 @@ static void restore_choice(const char *path, const char *saved,
 
 static void restore_settings(void)
 {
+	if (geteuid())
+		return;
 	if (cpu1_online)
 		put(CPU1_ONLINE, "1");
-	if (trace_dir())
-		trace_enable("0");
+	put(TRACE_EVENT, "0");
+	rmdir(TRACE);
 	restore_choice(NC_METHOD, saved_method, get_chosen);
 	restore_choice(THRESHOLD, saved_threshold, get);
 	put_num(POOL_2M "nr_hugepages", saved_pages);
@@ -399,8 +388,10 @@ static const char *prepare(void)
 {
 	if (geteuid())
 		return "needs root";
+	if (access(THRESHOLD, F_OK))
+		return "no clears around the caches in this kernel";
 	if (access(THRESHOLD, W_OK))
-		return "no clears around the caches on this architecture";
+		return "sysfs cannot be written to";
 	if (!listed("movnti"))
 		return "no method to test with";
 	if (put(NC_METHOD, "movnti") || put_num(THRESHOLD, SIZE))
@@ -461,8 +452,11 @@ FIXTURE_SETUP(path)
 	if (!why)
 		why = variant->backing == HUGETLB ?
 		      prepare_pool(SIZE + SZ_2M) : prepare_thp(variant->backing);
-	if (why)
+	if (why) {
+		/* There is no teardown after this. */
+		restore_settings();
 		SKIP(return, "%s", why);
+	}
 }
 
 FIXTURE_TEARDOWN_PARENT(path)
@@ -568,8 +562,11 @@ FIXTURE_SETUP(other)
 {
 	const char *why = prepare();
 
-	if (why)
+	if (why) {
+		/* There is no teardown after this. */
+		restore_settings();
 		SKIP(return, "%s", why);
+	}
 }
 
 FIXTURE_TEARDOWN_PARENT(other)
@@ -631,27 +628,25 @@ TEST_F(other, gigantic)
 
 TEST_F(other, tracepoint)
 {
-	const char *dir = trace_dir(), *why = prepare_pool(2 * SIZE);
+	const char *why = prepare_pool(2 * SIZE);
 	struct area a = { .backing = HUGETLB };
 	unsigned int bulk = 0, demand = 0, lines = 0;
-	char path[128], line[512], *p;
+	char line[512], *p;
 	FILE *f;
 
 	if (why)
 		SKIP(return, "%s", why);
-	if (!dir)
+	if (mkdir(TRACE, 0755) && errno != EEXIST)
 		SKIP(return, "no tracefs, or not mounted");
 
-	snprintf(path, sizeof(path), "%s/trace", dir);
-	ASSERT_EQ(0, truncate(path, 0));
-	trace_enable("1");
+	ASSERT_EQ(0, put(TRACE_EVENT, "1"));
 	ASSERT_EQ(0, clear(&a, POPULATE, SIZE));
 	done(&a, POPULATE, SIZE);
 	ASSERT_EQ(0, clear(&a, DEMAND, SZ_2M));
 	done(&a, DEMAND, SZ_2M);
-	trace_enable("0");
+	ASSERT_EQ(0, put(TRACE_EVENT, "0"));
 
-	f = fopen(path, "r");
+	f = fopen(TRACE "/trace", "r");
 	ASSERT_NE(NULL, f);
 	while (fgets(line, sizeof(line), f)) {
 		p = strstr(line, "folio_zero_user:");
