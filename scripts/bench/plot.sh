@@ -62,12 +62,12 @@ picture() {
 	local name=$1 script
 	script=$(cat)
 	for format in "svg size 900,560 font 'sans,13' background 'white'" "pngcairo size 1350,840 font 'sans,15' background 'white'"; do
-		gnuplot -e "set terminal $format; set output '$dir/$name.${format%%[ c]*}'" -e "$script"
+		printf '%s\n' "set terminal $format" "set output '$dir/$name.${format%%[ c]*}'" "$script" | gnuplot
 	done
 }
 
 picture bandwidth <<P
-set title "Clearing memory: bandwidth by the length of one call\n{/*0.8 $machine; buffer $(($(cat "$data/buffer") / 1024)) MB, one CPU}" noenhanced
+set title "Clearing memory: bandwidth by the length of one call\n$machine; buffer $(($(cat "$data/buffer") / 1024)) MB, one CPU" noenhanced
 set logscale x 2; set xlabel 'length of one call (bytes)'; set ylabel 'GB/s (2^{30} bytes)' ; set yrange [0:*]
 set format x '%.0b%B'; set key outside right; set grid; $marks
 plot $lines
