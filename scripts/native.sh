@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 
 perf=$O/perf/perf
-runs=${RUNS:-5}
+runs=${RUNS:-3}
 [ -x "$perf" ] || die "perf is not built: make perf"
 
 [[ $runs =~ ^[1-9][0-9]*$ ]] || die "RUNS=$runs is not a number from 1 up"
