@@ -42,9 +42,11 @@ build_guest() {
 	"$top/scripts/kernel.sh"
 	"$top/scripts/perf.sh"
 	need_guest
-	build_selftest clear_huge
-	build_selftest clear_non_caching
-	initramfs "$O/initramfs.gz" "$O/kernel" "$O/perf/perf" "$O"/selftests/clear_{huge,non_caching}
+	local test tests=(clear_huge clear_non_caching page_reporting prezero prezero_hugetlb)
+	for test in "${tests[@]}"; do
+		build_selftest "$test"
+	done
+	initramfs "$O/initramfs.gz" "$O/kernel" "$O/perf/perf" "${tests[@]/#/$O/selftests/}"
 }
 
 # KVM only where it can run a stock guest: the CPU shows it and the device opens.

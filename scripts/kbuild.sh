@@ -2,6 +2,10 @@
 # shellcheck shell=bash
 # Configuring and building a kernel tree in a directory of its own.
 
+# The fragments of every kernel that is booted: the base, and the patched one.
+base_config=(guest mm isolate debug kunit)
+series_config=("${base_config[@]}" series)
+
 # configure TREE OUT FRAGMENT...: allnoconfig plus configs/FRAGMENT.config.
 configure() {
 	local src=$1 out=$2 fragment files=()

@@ -6,7 +6,7 @@
 
 "$top/scripts/tree.sh"
 need_compiler
-configure "$tree" "$O/kernel" guest mm debug kunit series
+configure "$tree" "$O/kernel" "${series_config[@]}"
 say "building the kernel (4 minutes on two cores the first time, log in ${logs#"$top"/}/kernel.log)"
 logged kernel kbuild "$tree" "$O/kernel" bzImage
 say "built ${O#"$top"/}/kernel/arch/x86/boot/bzImage, Linux $(cat "$O/kernel/include/config/kernel.release")"

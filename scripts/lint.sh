@@ -102,8 +102,8 @@ fi
 check "perf runs the kernel's own assembly" same_assembly
 
 tree_at base "$O/reference/linux"
-configure "$O/reference/linux" "$O/reference/kernel" guest mm debug kunit
-configure "$tree" "$O/kernel" guest mm debug kunit series
+configure "$O/reference/linux" "$O/reference/kernel" "${base_config[@]}"
+configure "$tree" "$O/kernel" "${series_config[@]}"
 check "kernel-doc no worse than the base" kernel_doc_no_worse
 logged prepare kbuild "$O/reference/linux" "$O/reference/kernel" prepare
 logged prepare kbuild "$tree" "$O/kernel" prepare

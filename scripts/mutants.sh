@@ -13,13 +13,14 @@ build=$O/mutants/kernel
 image=$build/arch/x86/boot/bzImage
 
 # boot TASK SECONDS INITRAMFS WORD...: the mutant; "cpu=MODEL" among the words is
-# for QEMU, the others are for the kernel's command line.
+# for QEMU, "task=NAME" is another task, the rest is for the kernel's command line.
 boot() {
 	local task=$1 seconds=$2 initrd=$3 cpu=max word append=
 	shift 3
 	for word; do
 		case $word in
 		cpu=*) cpu=${word#cpu=} ;;
+		task=*) task=${word#task=} ;;
 		*) append+=" $word" ;;
 		esac
 	done
@@ -39,11 +40,17 @@ seen_by_kunit() {
 
 # Seen-by: selftest NAME [WORD...] - a test fails, or the kernel complains.
 seen_by_selftest() {
-	shift # the guest runs all of them
+	shift # the guest's task runs all that it has
 	kbuild "$src" "$build" bzImage >"$logs/mutant-$name.log" 2>&1 || return 2
 	boot selftests 600 "$O/initramfs.gz" kunit.enable=0 "$@"
 	grep -aq "^TAP version" "$logs/mutant-$name.tests" || return 2
 	grep -aq '^not ok' "$logs/mutant-$name.tests" || ! healthy "mutant-$name"
+}
+
+# Seen-by: hibernate - what comes back from disk is not what it should be.
+seen_by_hibernate() {
+	kbuild "$src" "$build" bzImage >"$logs/mutant-$name.log" 2>&1 || return 2
+	! "$top/scripts/hibernate.sh" "$build" "mutant-$name" >>"$logs/mutant-$name.log" 2>&1
 }
 
 # Seen-by: build CONFIG OBJECT - W=1 has to warn.
@@ -71,7 +78,7 @@ plant() {
 
 build_guest
 tree_at series "$src"
-configure "$src" "$build" guest mm debug kunit series
+configure "$src" "$build" "${series_config[@]}"
 initramfs "$O/initramfs-empty.gz" "$O/kernel"
 
 survived=0 caught=0 broken=0

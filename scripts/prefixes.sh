@@ -19,7 +19,10 @@ image=$build/arch/x86/boot/bzImage
 # The options of configs/series.config that this prefix knows.
 prefix_config() {
 	local option
-	cat "$top"/configs/{guest,mm,debug,kunit}.config
+	local fragment
+	for fragment in "${base_config[@]}"; do
+		cat "$top/configs/$fragment.config"
+	done
 	while read -r option; do
 		! grep -qrw "config ${option#CONFIG_}" "$src/mm" "$src/arch/x86" --include='Kconfig*' ||
 			echo "$option=y"
@@ -27,6 +30,8 @@ prefix_config() {
 }
 
 w1_build() {
+	# What is up to date would not be compiled, and not warn.
+	[ "$1" != base ] || rm -rf "$build"
 	prefix_config >"$O/prefix.config"
 	configure_files "$src" "$build" "$O/prefix.config"
 	kbuild "$src" "$build" W=1 bzImage >"$logs/prefix.log" 2>&1 || { tail "$logs/prefix.log"; return 1; }

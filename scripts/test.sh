@@ -14,13 +14,21 @@ build_guest
 # longest under emulation and need a guest of 5 GB; they meet each preemption model
 # once. Those without ERMS clear everything around the caches that can be. The last
 # ones have a CPU that is slow at that, and values that the kernel has to refuse.
+# Free memory is cleared ahead where it can be, with what else takes free memory,
+# and not where it is poisoned or unmapped. Words that begin with "device=" are for QEMU.
 guests() {
 	local preempt nc=page_clearing.non_caching
+	local balloon=device=virtio-balloon-pci,free-page-reporting=on
 	for preempt in none voluntary full; do
 		echo "$preempt-max max 5G selftests preempt=$preempt hugepagesz=1G hugepages=1"
 		echo "$preempt-noerms max,-erms 1536M selftests preempt=$preempt ${nc}_threshold=4K"
 		echo "$preempt-norep max 1536M selftests preempt=$preempt clearcpuid=erms,rep_good"
 	done
+	echo "prezero max 2G prezero preempt=none numa=fake=2 cma=64M $balloon"
+	echo "prezero-full max 2G prezero preempt=full cma=64M"
+	echo "prezero-init max 1536M prezero init_on_alloc=1 init_on_free=1 hugepagesz=1G"
+	echo "prezero-poison max 1536M prezero page_poison=1 hugepagesz=1G"
+	echo "prezero-unmapped max 1536M prezero debug_pagealloc=on hugepagesz=1G"
 	echo "slow-movnt Skylake-Server 1G policy mitigations=off want_method=[none]+movnti want_threshold=0"
 	echo "chosen Skylake-Server 1G policy mitigations=off ${nc}_method=movnti ${nc}_threshold=2M" \
 		"want_method=none+[movnti] want_threshold=2097152"
@@ -29,6 +37,9 @@ guests() {
 	echo "unknown Icelake-Server 1G policy ${nc}_method=rubbish ${nc}_threshold=99999999999G" \
 		"want_method=none+[movnti] want_threshold=16777216"
 }
+
+# devices APPEND: QEMU's options for them.
+devices() { grep -oE '\bdevice=[^ ]+' <<<"$1" | sed 's/^device=/-device\n/' || true; }
 
 # said NAME TIMES PATTERN: lines in a guest's kernel log.
 said() { [ "$(grep -acE "$3" "$logs/$1.console")" = "$2" ]; }
@@ -40,8 +51,9 @@ while read -r name cpu memory task append; do
 		wait -n || true
 	done
 	say "guest $name: $append"
+	# shellcheck disable=SC2046 # a word for each option and device
 	qemu "$name" 900 "$O/kernel/arch/x86/boot/bzImage" "$O/initramfs.gz" \
-		"task=$task $append" -cpu "$cpu" -m "$memory" </dev/null &
+		"task=$task ${append%%device=*}" -cpu "$cpu" -m "$memory" $(devices "$append") </dev/null &
 done < <(guests)
 wait
 
@@ -56,5 +68,6 @@ for parameter in method threshold; do
 done
 check "refused: one warning about the method" said refused 1 'page_clearing: non_caching_method=clzero: '
 check "refused: one warning about the threshold" said refused 1 "invalid for parameter .*_threshold'"
+check "hibernation: nothing is known of free memory afterwards" "$top/scripts/hibernate.sh"
 check "no non-caching clear without its fence" "$top/scripts/fences.sh" "$O/kernel/vmlinux"
 tally_end

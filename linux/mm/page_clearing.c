@@ -133,4 +133,23 @@ void clear_folio_non_caching(struct folio *folio,
 
 	folio_make_coherent(incoherent);
 }
+
+/**
+ * clear_free_pages_non_caching() - Clear pages that nobody has allocated.
+ * @page: The first one, in lowmem.
+ * @nr: How many base pages, at least one, inside a block of the buddy allocator.
+ *
+ * They are coherent when this returns. Not counted as cleared for user space.
+ *
+ * Context: Any. There is no rescheduling point inside. The caller sees to it
+ * that they remain free.
+ */
+void clear_free_pages_non_caching(struct page *page, unsigned long nr)
+{
+	struct folio __incoherent *incoherent = folio_make_incoherent(page_folio(page));
+	void *addr = page_address(page);
+
+	clear_pages_non_caching((void __incoherent __force *)addr, nr);
+	folio_make_coherent(incoherent);
+}
 #endif

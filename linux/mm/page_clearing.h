@@ -39,6 +39,8 @@ static inline unsigned long clear_batch(const struct folio_range *range,
 void clear_folio_non_caching(struct folio *folio,
 			     const struct folio_range *ranges, unsigned int n);
 
+void clear_free_pages_non_caching(struct page *page, unsigned long nr);
+
 #if IS_ENABLED(CONFIG_KUNIT)
 void clear_folio_pages_non_caching(struct folio __incoherent *folio,
 				   unsigned long start, unsigned long nr);

@@ -20,7 +20,7 @@ gb=$((available / MB / 1024 / 3))
 
 need_guest
 tree_at base "$O/reference/linux"
-configure "$O/reference/linux" "$O/reference/kernel" guest mm debug kunit
+configure "$O/reference/linux" "$O/reference/kernel" "${base_config[@]}"
 logged base-kernel kbuild "$O/reference/linux" "$O/reference/kernel" bzImage
 for which in reference/kernel kernel; do
 	name=$([ $which = kernel ] && echo patched || echo base)

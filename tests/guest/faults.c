@@ -20,6 +20,7 @@
 #define KB		1024UL
 #define HUGE		(2048 * KB)
 #define ROUNDS		16
+#define PREZERO		"/sys/kernel/mm/prezero/"
 
 static uint64_t empty;
 
@@ -124,6 +125,13 @@ static uint64_t fault_4kb(void) { return touch(4 * KB, 1024 * KB, MADV_NOHUGEPAG
 static uint64_t fault_64kb(void) { return touch(64 * KB, 1024 * KB, MADV_HUGEPAGE); }
 static uint64_t fault_2mb(void) { return touch(HUGE, HUGE, MADV_HUGEPAGE); }
 
+static uint64_t fault_prezeroed(void)
+{
+	put(PREZERO "enabled", "1");
+	put(PREZERO "run", "64M");
+	return fault_2mb();
+}
+
 static const struct {
 	const char *name;
 	uint64_t (*run)(void);
@@ -134,6 +142,8 @@ static const struct {
 	{ "2MB-fault", fault_2mb, "never", "always" },
 	{ "2MB-populate", populate, "never", "always" },
 	{ "hugetlb-fallocate", hugetlb_fallocate, "never", "never" },
+	/* Last: once it has been enabled, pre-zeroing is not free any more. */
+	{ "2MB-fault-prezeroed", fault_prezeroed, "never", "always" },
 };
 
 int main(void)
@@ -144,6 +154,9 @@ int main(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		uint64_t least = UINT64_MAX, t;
 
+		/* Not every kernel that is counted has it. */
+		if (cases[i].run == fault_prezeroed && access(PREZERO, F_OK))
+			continue;
 		put("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled", cases[i].thp_64);
 		put("/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled",
 		    cases[i].thp_2048);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_SCHED_H
+#define _LINUX_SCHED_H
+
+#include <stdbool.h>
+
+struct prezero_want;
+
+struct task_struct {
+	struct prezero_want *prezero_want;
+	bool interrupted;	/* by something that allocates memory, too */
+};
+
+extern __thread struct task_struct the_task;
+
+#define current		(&the_task)
+#define in_task()	(!current->interrupted)
+
+#endif /* _LINUX_SCHED_H */
