@@ -10,6 +10,8 @@ build_guest
 
 "$top/scripts/lint.sh" || grep -q '^not ok' "$TALLY" || note "not ok" "lint came to its end"
 
+check "the rules of pre-zeroing against a model" make -s -C "$tree/tools/testing/prezero" run
+
 # The guests: name, CPU, memory, task, kernel command line. Pages of 1 GB take
 # longest under emulation and need a guest of 5 GB; they meet each preemption model
 # once. Those without ERMS clear everything around the caches that can be. The last

@@ -46,5 +46,33 @@ for size in 8MB 128MB; do
 	row 2MB $size fallocate -
 	rm /mnt/huge/file
 done
+
+# ahead PAGES SIZE WHEN: populated, and what of it was clear already.
+ahead() {
+	begin
+	hit=$(counter prezero_hit)
+	miss=$(counter prezero_miss)
+	perf bench -f simple mem map -p "$1" -s "$2" -f populate >/dev/null || status=1
+	echo 1 >/proc/sys/vm/stat_refresh
+	printf '%-7s %-8s %-16s %9d %9d %9d %13d\n' "$1" "$2" "$3" \
+		$(($(counter prezero_hit) - hit)) $(($(counter prezero_miss) - miss)) \
+		$(($(counter clear_pages_cached) - cached)) \
+		$(($(counter clear_pages_non_caching) - non_caching))
+}
+
+echo
+echo "Free memory cleared before it is asked for, or not:"
+echo "pages   size     populated       was clear       not    cached   non-caching"
+cd /sys/kernel/mm/prezero || exit 1
+echo 1 >enabled
+ahead 4KB 64MB "before run"
+echo 0 >order
+echo 1G >run
+ahead 4KB 64MB "after run"
+pool=/sys/kernel/mm/hugepages/hugepages-2048kB
+ahead 2MB 128MB "before zero"
+cat $pool/zeroable >$pool/zero
+ahead 2MB 128MB "after zero"
+echo
 echo "cached, non-caching: base pages of large folios, from /proc/vmstat; pages of 4KB are not counted"
 exit $status
