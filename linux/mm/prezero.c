@@ -373,9 +373,11 @@ void prezero_forbid(void)
 
 	WRITE_ONCE(prezero_allowed, false);
 	for_each_populated_zone(zone) {
-		for_each_migratetype_order(order, mt) {
-			drop_list(zone, order, mt);
-			cond_resched();
+		for (order = 0; order < NR_PAGE_ORDERS; order++) {
+			for (mt = 0; mt < MIGRATE_TYPES; mt++) {
+				drop_list(zone, order, mt);
+				cond_resched();
+			}
 		}
 	}
 }

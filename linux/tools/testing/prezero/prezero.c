@@ -69,7 +69,7 @@ struct zone the_zone;
 __thread struct task_struct the_task;
 
 static struct zone *const zone = &the_zone;
-static pg_data_t the_node;
+static struct pglist_data the_node;
 static struct pcp pcps[NR_PCPS];
 static int pageblock_types[NR_PAGEBLOCKS];
 static uint64_t expected[NR_PAGES];	/* content of allocated pages */
@@ -1180,8 +1180,10 @@ static void setup(void)
 	spin_lock_init(&zone->lock);
 	zone->zone_pgdat = &the_node;
 	INIT_LIST_HEAD(&zone->prezero_jobs);
-	for_each_migratetype_order(order, mt)
-		INIT_LIST_HEAD(&zone->free_area[order].free_list[mt]);
+	for (order = 0; order < NR_PAGE_ORDERS; order++) {
+		for (mt = 0; mt < MIGRATE_TYPES; mt++)
+			INIT_LIST_HEAD(&zone->free_area[order].free_list[mt]);
+	}
 	for (cpu = 0; cpu < NR_PCPS; cpu++) {
 		spin_lock_init(&pcps[cpu].lock);
 		for (order = 0; order < NR_PCP_ORDERS; order++) {

@@ -36,8 +36,8 @@ extern struct zone the_zone;
 #define nth_page(page, n)	((page) + (n))
 #define PageHead(page)		((void)(page), false)
 
-#define for_each_populated_zone(zone)	\
-	for (zone = &the_zone; zone; zone = NULL)
+#define for_each_populated_zone(z)	\
+	for (bool once = (z = &the_zone); once; once = false)
 
 int get_pageblock_migratetype(const struct page *page);
 void clear_free_pages_non_caching(struct page *page, unsigned long nr);
@@ -78,7 +78,9 @@ static inline void spin_unlock(spinlock_t *lock)
 #define spin_unlock_irq(lock)	spin_unlock(lock)
 
 /* To be called by who holds it, or is a fault anyway. */
-#define lockdep_assert_held(lock)	\
-	assert((lock)->held && pthread_equal((lock)->owner, pthread_self()))
+static inline void lockdep_assert_held(const spinlock_t *lock)
+{
+	assert(lock->held && pthread_equal(lock->owner, pthread_self()));
+}
 
 #endif /* _MM_PREZERO_INTERNAL_H */

@@ -38,20 +38,22 @@ enum node_stat_item {
 };
 
 /* Knows who holds it. */
-typedef struct {
+struct spinlock {
 	pthread_mutex_t mutex;
 	pthread_t owner;
 	bool held;
-} spinlock_t;
+};
+
+#define spinlock_t	struct spinlock
 
 struct free_area {
 	struct list_head free_list[MIGRATE_TYPES];
 	unsigned long nr_free;
 };
 
-typedef struct pglist_data {
+struct pglist_data {
 	long stat[NR_VM_NODE_STAT_ITEMS];
-} pg_data_t;
+};
 
 struct zone {
 	spinlock_t lock;	/* of all of this */
@@ -60,9 +62,5 @@ struct zone {
 	long stat[NR_VM_ZONE_STAT_ITEMS];
 	struct list_head prezero_jobs;
 };
-
-#define for_each_migratetype_order(order, type)		\
-	for (order = 0; order < NR_PAGE_ORDERS; order++)	\
-		for (type = 0; type < MIGRATE_TYPES; type++)
 
 #endif /* _LINUX_MMZONE_H */

@@ -28,23 +28,34 @@ static inline void set_page_flags(struct page *page, unsigned long flags)
 	__atomic_store_n(&page->flags, flags, __ATOMIC_RELAXED);
 }
 
-#define PAGEFLAG(name, bit)						\
-static inline bool Page##name(const struct page *page)			\
-{									\
-	return test_bit(bit, &page->flags);				\
-}									\
-									\
-static inline void SetPage##name(struct page *page)			\
-{									\
-	set_bit(bit, &page->flags);					\
-}									\
-									\
-static inline void ClearPage##name(struct page *page)			\
-{									\
-	clear_bit(bit, &page->flags);					\
+static inline bool PageHWPoison(const struct page *page)
+{
+	return test_bit(PG_hwpoison, &page->flags);
 }
 
-PAGEFLAG(HWPoison, PG_hwpoison)
-PAGEFLAG(Reported, PG_reported)
+static inline void SetPageHWPoison(struct page *page)
+{
+	set_bit(PG_hwpoison, &page->flags);
+}
+
+static inline void ClearPageHWPoison(struct page *page)
+{
+	clear_bit(PG_hwpoison, &page->flags);
+}
+
+static inline bool PageReported(const struct page *page)
+{
+	return test_bit(PG_reported, &page->flags);
+}
+
+static inline void SetPageReported(struct page *page)
+{
+	set_bit(PG_reported, &page->flags);
+}
+
+static inline void ClearPageReported(struct page *page)
+{
+	clear_bit(PG_reported, &page->flags);
+}
 
 #endif /* _LINUX_PAGE_FLAGS_H */
