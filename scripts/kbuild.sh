@@ -4,6 +4,7 @@
 
 # The fragments of every kernel that is booted: the base, and the patched one.
 base_config=(guest mm isolate debug kunit)
+# shellcheck disable=SC2034 # for the scripts that source this file
 series_config=("${base_config[@]}" series)
 
 # configure TREE OUT FRAGMENT...: allnoconfig plus configs/FRAGMENT.config.
