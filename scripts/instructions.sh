@@ -9,7 +9,8 @@
 . "$(dirname "$0")/kbuild.sh"
 . "$(dirname "$0")/guest.sh"
 
-"$top/scripts/kernel.sh"
+"$top/scripts/tree.sh"
+need_compiler
 need_guest
 tree_at base "$O/reference/linux"
 mkdir -p "$O/bin"
@@ -25,16 +26,20 @@ count() {
 	healthy "count-$1" || die "the $1 guest failed"
 }
 
-configure "$O/reference/linux" "$O/reference/kernel" "${base_config[@]}"
-say "building the base kernel (log in ${logs#"$top"/}/base-kernel.log)"
-logged base-kernel kbuild "$O/reference/linux" "$O/reference/kernel" bzImage
-configure "$tree" "$O/noprezero" "${series_config[@]}" noprezero
-say "building the series without pre-zeroing (log in ${logs#"$top"/}/noprezero.log)"
-logged noprezero kbuild "$tree" "$O/noprezero" bzImage
+# build TREE OUT FRAGMENT...: a kernel in a directory of its own.
+build() {
+	configure "$@"
+	say "building ${2#"$top"/} (log in ${logs#"$top"/}/$(basename "$2").log)"
+	logged "$(basename "$2")" kbuild "$1" "$2" bzImage
+}
+
+build "$O/reference/linux" "$O/reference/kernel" "${base_config[@]}"
+build "$tree" "$O/noprezero" "${series_config[@]}" noprezero
+build "$tree" "$O/counted" "${series_config[@]}" counted
 say "counting"
 count base "$O/reference/kernel"
 count noprezero "$O/noprezero"
-count series "$O/kernel"
+count series "$O/counted"
 
 # Names and counts of one of the three.
 counted() { tr -d '\r' <"$logs/count-$1.tests" | grep -E '^[^ ]+ [0-9]+$' | sort; }

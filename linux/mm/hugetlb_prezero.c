@@ -3,7 +3,6 @@
  * Free pages of hugetlb that are known to be clear: which they are, who gets
  * them, and how a task clears more of them.
  */
-#include <linux/atomic.h>
 #include <linux/ctype.h>
 #include <linux/hugetlb.h>
 #include <linux/kobject.h>
@@ -16,7 +15,6 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <linux/swapops.h>
 #include <linux/sysfs.h>
 #include <linux/topology.h>
 #include <linux/vmstat.h>
@@ -55,7 +53,7 @@ void __hugetlb_prezero_enqueued(struct hstate *h, struct folio *folio)
 	if (!folio_test_hugetlb_prezeroed(folio))
 		return;
 
-	if (prezero_is_allowed()) {
+	if (prezero_is_allowed() && !folio_test_hwpoison(folio)) {
 		mark(h, folio);
 	} else {
 		folio_clear_hugetlb_prezeroed(folio);
@@ -241,10 +239,11 @@ static int zero_node(struct hstate *h, int nid, unsigned long *wanted)
 		job_begin(&job, h, folio);
 		spin_unlock_irq(&hugetlb_lock);
 		complete = prezero_job_run(&job);
-		ret = prezero_interrupted();
 		spin_lock_irq(&hugetlb_lock);
 		if (job_end(&job, h, complete))
 			--*wanted;
+		if (*wanted)
+			ret = prezero_interrupted();
 	}
 	spin_unlock_irq(&hugetlb_lock);
 
@@ -275,29 +274,12 @@ static int zero(struct hstate *h, int nid, unsigned long wanted)
 	return ret;
 }
 
-/* What is poisoned and could not be removed, which is next to never. */
-static unsigned long poisoned(struct hstate *h, int nid)
-{
-	unsigned long n = 0;
-#ifdef CONFIG_MEMORY_FAILURE
-	struct folio *folio;
-
-	if (!atomic_long_read(&num_poisoned_pages))
-		return 0;
-
-	list_for_each_entry(folio, &h->hugepage_freelists[nid], lru)
-		n += folio_test_hwpoison(folio);
-#endif
-	return n;
-}
-
 static unsigned long zeroable(struct hstate *h, int nid)
 {
 	unsigned long n;
 
 	spin_lock_irq(&hugetlb_lock);
-	n = h->free_huge_pages_node[nid] - h->prezeroed_huge_pages_node[nid] -
-	    poisoned(h, nid);
+	n = h->free_huge_pages_node[nid] - h->prezeroed_huge_pages_node[nid];
 	spin_unlock_irq(&hugetlb_lock);
 
 	return n;

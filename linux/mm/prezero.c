@@ -21,6 +21,9 @@
  */
 DEFINE_STATIC_KEY_FALSE(prezero_key);
 
+/* How many pages from the end of a list to look at for one of the right kind. */
+#define PICK_DEPTH	8
+
 /* May memory be said to be clear? Read with the lock of a zone, set without. */
 static bool prezero_allowed;
 
@@ -32,6 +35,7 @@ static void count(struct zone *zone, enum node_stat_item item, unsigned int orde
 static void mark(struct zone *zone, struct page *page, unsigned int order)
 {
 	page_set_prezeroed(page);
+	zone->nr_prezeroed_blocks++;
 	__mod_zone_page_state(zone, NR_PREZEROED, 1L << order);
 }
 
@@ -41,6 +45,13 @@ static void move_to_clear_end(struct zone *zone, struct page *page,
 {
 	list_move_tail(&page->buddy_list,
 		       &zone->free_area[order].free_list[migratetype]);
+}
+
+static void move_to_dirty_end(struct zone *zone, struct page *page,
+			      unsigned int order, int migratetype)
+{
+	list_move(&page->buddy_list,
+		  &zone->free_area[order].free_list[migratetype]);
 }
 
 /**
@@ -88,8 +99,10 @@ void __prezero_removed(struct zone *zone, struct page *page, unsigned int order)
 {
 	lockdep_assert_held(&zone->lock);
 
-	if (page_prezeroed(page))
+	if (page_prezeroed(page)) {
+		zone->nr_prezeroed_blocks--;
 		__mod_zone_page_state(zone, NR_PREZEROED, -(1L << order));
+	}
 	if (page_prezeroing(page)) {
 		page_clear_prezeroing(page);
 		prezero_job_take(&zone->prezero_jobs, page);
@@ -110,8 +123,12 @@ void __prezero_drop(struct zone *zone, struct page *page, unsigned int order)
 void __prezero_moved(struct zone *zone, struct page *page, unsigned int order,
 		     int migratetype)
 {
-	if (READ_ONCE(prezero_allowed) && !is_migrate_isolate(migratetype))
+	if (READ_ONCE(prezero_allowed) && !is_migrate_isolate(migratetype)) {
+		/* It stands at the end now, which is for the clear ones. */
+		if (!page_prezeroed(page) && !page_prezeroing(page))
+			move_to_dirty_end(zone, page, order, migratetype);
 		return;
+	}
 
 	__prezero_removed(zone, page, order);
 	__prezero_drop(zone, page, order);
@@ -166,18 +183,25 @@ void __prezero_split(struct zone *zone, struct page *page, struct page *part,
 
 /*
  * The list is sorted as far as those who have added to it or moved in it care:
- * look at both ends, and do not search. What is being cleared waits among the
- * clear ones and is left alone, too.
+ * look at both ends, a few steps from the one and not from the other, and do not
+ * search. What is being cleared waits among the clear ones and is left alone.
  */
 struct page *__prezero_pick(struct page *first, struct list_head *list, bool clear)
 {
-	struct page *last = list_last_entry(list, struct page, lru);
+	struct page *last;
+	unsigned int i;
 
-	while (last != first && page_prezeroing(last))
+	if (page_prezeroed(first) == clear)
+		return first;
+
+	last = list_last_entry(list, struct page, lru);
+	for (i = 0; last != first && i < PICK_DEPTH; i++) {
+		if (page_prezeroed(last) == clear && !page_prezeroing(last))
+			return last;
 		last = list_prev_entry(last, lru);
+	}
 
-	return page_prezeroed(first) != clear && page_prezeroed(last) == clear ?
-	       last : first;
+	return first;
 }
 
 /**
@@ -201,27 +225,26 @@ bool prezero_is_clear(struct page *page, unsigned int order)
 #endif
 }
 
-gfp_t __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags)
+bool __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags)
 {
-	struct prezero_want *want = in_task() ? current->prezero_want : NULL;
+	struct prezero_want *want = prezero_want();
 	const bool clear = page_take_prezeroed(page) &&
 			   prezero_is_clear(page, order);
 
 	if (want)
 		want->page = clear ? page : NULL;
 
-	/* It counts when somebody gets it in the end. */
-	if (want && want->keep)
-		return gfp_flags;
-
-	if (want || gfp_flags & __GFP_ZERO)
-		count(page_zone(page), clear ? PREZERO_HIT : PREZERO_MISS, order);
-	else if (clear)
-		count(page_zone(page), PREZERO_DROPPED, order);
+	/* What is kept counts when somebody gets it in the end. */
+	if (!want || !want->keep) {
+		if (want || gfp_flags & __GFP_ZERO)
+			count(page_zone(page),
+			      clear ? PREZERO_HIT : PREZERO_MISS, order);
+		else if (clear)
+			count(page_zone(page), PREZERO_DROPPED, order);
+	}
 
 	/* Tags that come with the clear are not there yet. */
-	return clear && !(gfp_flags & __GFP_ZEROTAGS) ? gfp_flags & ~__GFP_ZERO :
-							gfp_flags;
+	return clear && !(gfp_flags & __GFP_ZEROTAGS);
 }
 
 /*
@@ -312,6 +335,7 @@ unsigned long prezero_job_end(struct prezero_job *job, struct zone *zone,
 			      bool complete)
 {
 	struct page *page = job->page;
+	int mt;
 
 	lockdep_assert_held(&zone->lock);
 
@@ -320,18 +344,22 @@ unsigned long prezero_job_end(struct prezero_job *job, struct zone *zone,
 		return 0;
 
 	page_clear_prezeroing(page);
-	if (!complete || !READ_ONCE(prezero_allowed))
+	mt = get_pageblock_migratetype(page);
+	if (!complete || !READ_ONCE(prezero_allowed)) {
+		move_to_dirty_end(zone, page, job->order, mt);
 		return 0;
+	}
 
 	mark(zone, page, job->order);
-	move_to_clear_end(zone, page, job->order, get_pageblock_migratetype(page));
+	move_to_clear_end(zone, page, job->order, mt);
 	count(zone, PREZERO_CLEARED, job->order);
 	return 1UL << job->order;
 }
 
 /*
  * All of a list at once: what is moved to its other end meanwhile would be
- * missed. That keeps the lock for as long as it is.
+ * missed. That keeps the lock for as long as it is, if there is anything to drop:
+ * seldom, and for large blocks shortly.
  */
 static void drop_list(struct zone *zone, unsigned int order, int migratetype)
 {
@@ -340,6 +368,8 @@ static void drop_list(struct zone *zone, unsigned int order, int migratetype)
 	spin_lock_irq(&zone->lock);
 	list_for_each_entry(page, &zone->free_area[order].free_list[migratetype],
 			    buddy_list) {
+		if (!zone->nr_prezeroed_blocks)
+			break;
 		if (page_prezeroed(page))
 			__prezero_moved(zone, page, order, migratetype);
 	}

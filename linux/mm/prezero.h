@@ -55,7 +55,7 @@ void __prezero_split(struct zone *zone, struct page *page, struct page *part,
 void __prezero_moved(struct zone *zone, struct page *page, unsigned int order,
 		     int migratetype);
 struct page *__prezero_pick(struct page *first, struct list_head *list, bool clear);
-gfp_t __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags);
+bool __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags);
 
 static inline bool prezero_used(void)
 {
@@ -185,24 +185,29 @@ static inline struct page *prezero_pick(struct page *first,
 }
 
 /*
- * Does the caller of the allocator need it clear? No lock needed. An interrupt
- * allocates for itself, not for the task that it came upon.
+ * What this task wishes, or NULL. An interrupt allocates for itself, not for the
+ * task that it came upon; and so does reclaim, in the middle of an allocation.
  */
+static inline struct prezero_want *prezero_want(void)
+{
+	return in_task() && !(current->flags & PF_MEMALLOC) ?
+	       current->prezero_want : NULL;
+}
+
+/* Does the caller of the allocator need it clear? No lock needed. */
 static inline bool prezero_wanted(gfp_t gfp_flags)
 {
-	return prezero_used() && (gfp_flags & __GFP_ZERO ||
-				  (in_task() && current->prezero_want));
+	return prezero_used() && (gfp_flags & __GFP_ZERO || prezero_want());
 }
 
 /*
- * The mark is taken from a page before anybody else sees it. Returns the flags
- * for the rest of the way, without __GFP_ZERO if there is nothing to clear. No
- * lock needed, the page is the caller's.
+ * The mark is taken from a page before anybody else sees it. Returns true if
+ * there is nothing to clear. No lock needed, the page is the caller's.
  */
-static inline gfp_t prezero_prep(struct page *page, unsigned int order,
-				 gfp_t gfp_flags)
+static inline bool prezero_prep(struct page *page, unsigned int order,
+				gfp_t gfp_flags)
 {
-	return prezero_used() ? __prezero_prep(page, order, gfp_flags) : gfp_flags;
+	return prezero_used() && __prezero_prep(page, order, gfp_flags);
 }
 
 /* See prezero_alloc() and prezero_alloc_keep(). */
@@ -219,8 +224,8 @@ static inline void prezero_want_begin(struct prezero_want *want, bool keep)
 
 static inline bool prezero_want_end(struct prezero_want *want, struct page *page)
 {
-	/* If it was enabled in between, there is nothing to undo. */
-	if (!prezero_used() || current->prezero_want != want)
+	/* Not by the key: this place may be patched later than the other. */
+	if (current->prezero_want != want)
 		return false;
 
 	current->prezero_want = want->outer;
@@ -267,7 +272,8 @@ static inline bool prezero_want_end(struct prezero_want *want, struct page *page
 
 /*
  * A block that is being cleared stays where it is, and is anybody's to allocate.
- * Whoever does so takes it from the job, which is a matter of one chunk.
+ * Whoever does so, or merges it with its buddy, takes it from the job. That is a
+ * matter of one chunk, with the lock of the list held.
  *
  * That goes for blocks of the page allocator and for free pages of hugetlb, each
  * with a list of jobs and a lock of its own: that of the zone, or hugetlb_lock.
@@ -356,10 +362,10 @@ static inline bool prezero_wanted(gfp_t gfp_flags)
 	return false;
 }
 
-static inline gfp_t prezero_prep(struct page *page, unsigned int order,
-				 gfp_t gfp_flags)
+static inline bool prezero_prep(struct page *page, unsigned int order,
+				gfp_t gfp_flags)
 {
-	return gfp_flags;
+	return false;
 }
 
 #define prezero_alloc(clear, alloc)	({ *(clear) = false; (alloc); })

@@ -70,8 +70,12 @@ int prezero_interrupted(void)
 {
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	/* To suspend the machine cannot wait; the task begins anew afterwards. */
-	if (freezing(current))
+	/*
+	 * To suspend the machine cannot wait. A task begins anew afterwards, if
+	 * it has the signal that makes it.
+	 */
+	if (freezing(current) &&
+	    (current->flags & PF_KTHREAD || signal_pending(current)))
 		return -ERESTARTNOINTR;
 	if (current->flags & PF_KTHREAD && kthread_should_stop())
 		return -EINTR;
@@ -106,7 +110,7 @@ bool prezero_job_run(struct prezero_job *job)
 static int clear_list(struct zone *zone, unsigned int o, int migratetype,
 		      struct request *req)
 {
-	unsigned long blocks = zone->free_area[o].nr_free;
+	unsigned long blocks;
 	struct prezero_job job;
 	struct free_walk walk;
 	struct page *page;
@@ -116,8 +120,9 @@ static int clear_list(struct zone *zone, unsigned int o, int migratetype,
 	if (list_empty(&zone->free_area[o].free_list[migratetype]))
 		return 0;
 
-	/* One that cannot be cleared comes up again, and others are freed. */
 	spin_lock_irq(&zone->lock);
+	/* One that cannot be cleared comes up again, and others are freed. */
+	blocks = zone->free_area[o].nr_free;
 	free_walk_start(&walk, zone, o);
 	while (blocks && req->wanted && req->blocks) {
 		page = free_walk_next(zone, o, migratetype, prezero_treated,

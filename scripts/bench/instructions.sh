@@ -10,5 +10,8 @@ if [ -n "$quick" ]; then
 	skipped instructions "not with QUICK=1, the base kernel is built for it"
 	exit 0
 fi
-"$top/scripts/instructions.sh"
-cp "$O/instructions.txt" "$dir/instructions.txt"
+status=0
+rm -f "$O/instructions.txt"
+"$top/scripts/instructions.sh" || status=1
+[ ! -e "$O/instructions.txt" ] || cp "$O/instructions.txt" "$dir/instructions.txt"
+exit $status

@@ -78,14 +78,17 @@ page_for() {
 # figures PART PERF-COMMAND...: what it prints. A function that this CPU lacks has
 # none; any other failure is the part's.
 figures() {
-	local part=$1 out
+	# Several may be under way at once.
+	local part=$1 out log=$dir/perf.log.$BASHPID status=0
 	shift
-	if out=$("$@" 2>"$dir/perf.log"); then
+	if out=$("$@" 2>"$log"); then
 		echo "$out"
-	elif ! grep -q 'this CPU has no' "$dir/perf.log"; then
-		skipped "$part" "$(tail -n 1 "$dir/perf.log")" >&2
-		return 1
+	elif ! grep -q 'this CPU has no' "$log"; then
+		skipped "$part" "$(tail -n 1 "$log")" >&2
+		status=1
 	fi
+	rm -f "$log"
+	return $status
 }
 
 progress() { printf '\r%-70s' "$*" >&2; }

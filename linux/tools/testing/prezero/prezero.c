@@ -510,22 +510,20 @@ static bool is_zero(const struct page *page, unsigned int order)
 static void prep_new_page(struct page *page, unsigned int order, gfp_t gfp)
 {
 	const bool needed = gfp & __GFP_ZERO || (in_task() && current->prezero_want);
-	const gfp_t asked = gfp;
+	bool clear;
 
 	if (needed && prezero_used())
 		__atomic_fetch_add(&wanted, 1UL << order, __ATOMIC_RELAXED);
 
 	check_new_pages(page, order, PREZERO_PASSING);
-	gfp = prezero_prep(page, order, gfp);
+	clear = prezero_prep(page, order, gfp);
 	check_new_pages(page, order, 0);
 
-	if ((asked ^ gfp) & ~__GFP_ZERO || gfp & ~asked)
-		fail("allocation flags 0x%x became 0x%x", asked, gfp);
-	if (asked & __GFP_ZEROTAGS && asked != gfp)
+	if (gfp & __GFP_ZEROTAGS && clear)
 		fail("tags are not cleared");
-	if (gfp & __GFP_ZERO)
+	if (gfp & __GFP_ZERO && !clear)
 		memset(memory + page_to_pfn(page), 0, sizeof(*memory) << order);
-	if (asked & __GFP_ZERO && !is_zero(page, order))
+	if (gfp & __GFP_ZERO && !is_zero(page, order))
 		fail("pfn %lu order %u is not clear", page_to_pfn(page), order);
 }
 
@@ -714,6 +712,7 @@ static void check_counters(long marked)
 static void check_all(bool idle)
 {
 	long nr_free = 0, marked = 0, free_marked, nr;
+	unsigned long nr_marked = 0;
 	struct prezero_job *job;
 	struct page *page;
 	unsigned int order, cpu;
@@ -729,6 +728,7 @@ static void check_all(bool idle)
 			list_for_each_entry(page, &zone->free_area[order].free_list[mt],
 					    buddy_list) {
 				marked += check_free_block(page, order, mt);
+				nr_marked += page_prezeroed(page);
 				nr_free += is_migrate_isolate(mt) ? 0 : 1L << order;
 				nr++;
 			}
@@ -756,6 +756,9 @@ static void check_all(bool idle)
 	if (zone->stat[NR_PREZEROED] != free_marked)
 		fail("%ld pages are clear, counted %ld", free_marked,
 		     zone->stat[NR_PREZEROED]);
+	if (zone->nr_prezeroed_blocks != nr_marked)
+		fail("%lu blocks are clear, counted %lu", nr_marked,
+		     zone->nr_prezeroed_blocks);
 	if (idle && free_marked && !prezero_is_allowed())
 		fail("%ld pages are clear and must not be", free_marked);
 	if (idle)

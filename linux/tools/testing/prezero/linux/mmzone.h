@@ -61,6 +61,7 @@ struct zone {
 	struct free_area free_area[NR_PAGE_ORDERS];
 	long stat[NR_VM_ZONE_STAT_ITEMS];
 	struct list_head prezero_jobs;
+	unsigned long nr_prezeroed_blocks;
 };
 
 #endif /* _LINUX_MMZONE_H */

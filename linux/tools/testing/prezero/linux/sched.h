@@ -6,8 +6,11 @@
 
 struct prezero_want;
 
+#define PF_MEMALLOC	0x800
+
 struct task_struct {
 	struct prezero_want *prezero_want;
+	unsigned int flags;
 	bool interrupted;	/* by something that allocates memory, too */
 };
 

@@ -46,11 +46,14 @@
 #define DELAY		DIR "delay_millisecs"
 #define MAX_PERCENT	DIR "max_percent"
 
+#define REPORTING	"/sys/kernel/mm/page_reporting/"
+
 static const char * const files[] = {
 	BACKGROUND, ENABLED, ORDER, BATCH_SIZE, DELAY, MAX_PERCENT,
 };
 
 static char saved[ARRAY_SIZE(files)][32];
+static char saved_reporting[2][32];
 static bool saved_thp;
 static pid_t harness_pid;
 
@@ -100,6 +103,8 @@ static void restore_settings(void)
 		return;
 	for (i = 0; i < ARRAY_SIZE(files); i++)
 		put(files[i], saved[i]);
+	put(REPORTING "order", saved_reporting[0]);
+	put(REPORTING "delay_millisecs", saved_reporting[1]);
 	if (saved_thp)
 		thp_restore_settings();
 }
@@ -276,7 +281,7 @@ static bool reporting(void)
 {
 	char buf[32];
 
-	get("/sys/kernel/mm/page_reporting/order", buf, sizeof(buf));
+	get(REPORTING "order", buf, sizeof(buf));
 	return *buf && strcmp(buf, "-1");
 }
 
@@ -479,15 +484,13 @@ TEST_F(prezero, reported)
 	if (!reporting())
 		SKIP(return, "nothing is reported to a hypervisor");
 	ASSERT_EQ(0, put(ORDER, "0"));
-	ASSERT_EQ(0, put("/sys/kernel/mm/page_reporting/delay_millisecs", "0"));
-	ASSERT_EQ(0, put("/sys/kernel/mm/page_reporting/order", "3"));
+	ASSERT_EQ(0, put(REPORTING "delay_millisecs", "0"));
+	ASSERT_EQ(0, put(REPORTING "order", "3"));
 	for (int i = 0; i < 10; i++) {
 		dirty(THP, 2 * SIZE);
 		EXPECT_EQ(0, put_num(RUN, all_memory()));
 		all_is_clear(_metadata, 3 * SIZE);
 	}
-	EXPECT_EQ(0, put("/sys/kernel/mm/page_reporting/order", "9"));
-	EXPECT_EQ(0, put("/sys/kernel/mm/page_reporting/delay_millisecs", "2000"));
 }
 
 /* Writers of "run", and others that use what these work on. */
@@ -930,6 +933,9 @@ static void save_settings(void)
 
 	for (i = 0; i < ARRAY_SIZE(files); i++)
 		get(files[i], saved[i], sizeof(saved[i]));
+	get(REPORTING "order", saved_reporting[0], sizeof(saved_reporting[0]));
+	get(REPORTING "delay_millisecs", saved_reporting[1],
+	    sizeof(saved_reporting[1]));
 	saved_thp = thp_is_enabled();
 	if (saved_thp)
 		thp_save_settings();
