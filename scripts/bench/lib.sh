@@ -88,7 +88,7 @@ figures() {
 		status=1
 	fi
 	rm -f "$log"
-	return $status
+	return "$status"
 }
 
 progress() { printf '\r%-70s' "$*" >&2; }
