@@ -30,7 +30,7 @@ cache() {
 last_level_cache() {
 	local level
 	for level in 4 3 2; do
-		[ "$(cache $level)" = 0 ] || { cache $level; return; }
+		[ "$(cache "$level")" = 0 ] || { cache "$level"; return; }
 	done
 	echo 0
 }
