@@ -33,11 +33,11 @@ build() {
 	logged "$(basename "$2")" kbuild "$1" "$2" bzImage
 }
 
-build "$O/reference/linux" "$O/reference/kernel" "${base_config[@]}"
-build "$tree" "$O/noprezero" "${series_config[@]}" noprezero
+build "$O/reference/linux" "$O/reference/counted" "${base_config[@]}" counted
+build "$tree" "$O/noprezero" "${series_config[@]}" counted noprezero
 build "$tree" "$O/counted" "${series_config[@]}" counted
 say "counting"
-count base "$O/reference/kernel"
+count base "$O/reference/counted"
 count noprezero "$O/noprezero"
 count series "$O/counted"
 

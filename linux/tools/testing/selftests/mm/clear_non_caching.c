@@ -30,6 +30,7 @@
 
 #include "../kselftest_harness.h"
 #include "../../../../mm/gup_test.h"
+#include "settings.h"
 #include "thp_settings.h"
 #include "vm_util.h"
 
@@ -61,37 +62,6 @@ static unsigned long saved_pages;
 static pid_t harness_pid;
 
 /* Settings */
-
-/* Returns 0 or an errno, without a word of its own. */
-static int put(const char *path, const char *val)
-{
-	int fd = open(path, O_WRONLY), ret = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, val, strlen(val)) != (ssize_t)strlen(val))
-		ret = errno;
-	close(fd);
-	return ret;
-}
-
-static int put_num(const char *path, unsigned long num)
-{
-	char buf[32];
-
-	snprintf(buf, sizeof(buf), "%lu", num);
-	return put(path, buf);
-}
-
-static void get(const char *path, char *buf, size_t len)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, len - 1);
-
-	buf[n < 0 ? 0 : n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	close(fd);
-}
 
 /* The one in brackets. */
 static void get_chosen(const char *path, char *buf, size_t len)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "settings.h"
 
 #define DIR		"/sys/kernel/mm/page_reporting/"
 #define PARAMETER	"/sys/module/page_reporting/parameters/page_reporting_order"
@@ -21,34 +22,6 @@
 
 static char saved_order[16], saved_batch_size[16], saved_delay[16];
 static pid_t harness_pid;
-
-/* Returns 0 or an errno, without a word of its own. */
-static int put_bytes(const char *path, const char *val, size_t len)
-{
-	int fd = open(path, O_WRONLY), ret = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, val, len) != (ssize_t)len)
-		ret = errno;
-	close(fd);
-	return ret;
-}
-
-static int put(const char *path, const char *val)
-{
-	return put_bytes(path, val, strlen(val));
-}
-
-static void get(const char *path, char *buf, size_t len)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, len - 1);
-
-	buf[n < 0 ? 0 : n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	close(fd);
-}
 
 static void save_settings(void)
 {

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "settings.h"
 #include "thp_settings.h"
 #include "vm_util.h"
 
@@ -36,6 +37,7 @@
 #define SIZE		(128 * SZ_1M)	/* of most requests */
 #define SLACK		(4 * SZ_1M)	/* what others may allocate meanwhile */
 #define PATTERN		0xa5
+#define PATIENCE	180	/* seconds, for all of memory again and again */
 
 #define DIR		"/sys/kernel/mm/prezero/"
 #define ENABLED		DIR "enabled"
@@ -58,42 +60,6 @@ static bool saved_thp;
 static pid_t harness_pid;
 
 /* Settings */
-
-/* Returns 0 or an errno, without a word of its own. */
-static int put_bytes(const char *path, const char *val, size_t len)
-{
-	int fd = open(path, O_WRONLY), ret = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, val, len) != (ssize_t)len)
-		ret = errno;
-	close(fd);
-	return ret;
-}
-
-static int put(const char *path, const char *val)
-{
-	return put_bytes(path, val, strlen(val));
-}
-
-static int put_num(const char *path, unsigned long num)
-{
-	char buf[32];
-
-	snprintf(buf, sizeof(buf), "%lu", num);
-	return put(path, buf);
-}
-
-static void get(const char *path, char *buf, size_t len)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, len - 1);
-
-	buf[n < 0 ? 0 : n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	close(fd);
-}
 
 static void restore_settings(void)
 {
@@ -410,7 +376,7 @@ TEST_F(prezero, off)
 	EXPECT_EQ(0, count("nr_prezeroed"));
 }
 
-TEST_F(prezero, run_all)
+TEST_F_TIMEOUT(prezero, run_all, PATIENCE)
 {
 	unsigned long before, last;
 	char buf[32];
@@ -455,6 +421,9 @@ TEST_F(prezero, stays_free)
 	unsigned long least[3], before[2];
 	pthread_t thread;
 
+	/* Which takes it out of the free lists for a while. */
+	if (reporting())
+		SKIP(return, "free memory is reported to the hypervisor");
 	dirty(THP, 4 * SIZE);
 	before[0] = free_bytes();
 	before[1] = buddy_bytes();
@@ -479,7 +448,7 @@ static void all_is_clear(struct __test_metadata *_metadata, size_t size)
 }
 
 /* Memory that is given back to the hypervisor, and memory that is cleared. */
-TEST_F(prezero, reported)
+TEST_F_TIMEOUT(prezero, reported, PATIENCE)
 {
 	if (!reporting())
 		SKIP(return, "nothing is reported to a hypervisor");
@@ -528,7 +497,7 @@ static int run_again_and_again(unsigned int seconds)
 	return 0;
 }
 
-TEST_F(prezero, all_at_once)
+TEST_F_TIMEOUT(prezero, all_at_once, PATIENCE)
 {
 	const unsigned int seconds = 5, tasks = 8;
 	unsigned int i;
@@ -553,7 +522,7 @@ TEST_F(prezero, all_at_once)
 }
 
 /* On and off, while somebody runs and somebody uses it. */
-TEST_F(prezero, toggled)
+TEST_F_TIMEOUT(prezero, toggled, PATIENCE)
 {
 	unsigned int i;
 	int status;
@@ -799,7 +768,7 @@ static unsigned long clear_pfn(struct __test_metadata *_metadata)
 
 #define HWPOISON	"/sys/kernel/debug/hwpoison/"
 
-TEST_F(prezero, hwpoison)
+TEST_F_TIMEOUT(prezero, hwpoison, PATIENCE)
 {
 	unsigned long pfn, before;
 
@@ -820,7 +789,7 @@ TEST_F(prezero, hwpoison)
 
 #define MEMORY	"/sys/devices/system/memory/"
 
-TEST_F(prezero, hot_remove)
+TEST_F_TIMEOUT(prezero, hot_remove, PATIENCE)
 {
 	unsigned long before;
 	char path[64];
@@ -845,7 +814,7 @@ TEST_F(prezero, hot_remove)
 	all_is_clear(_metadata, 3 * SIZE);
 }
 
-TEST_F(prezero, compaction)
+TEST_F_TIMEOUT(prezero, compaction, PATIENCE)
 {
 	unsigned int i;
 	int status;
@@ -868,7 +837,7 @@ TEST_F(prezero, compaction)
 
 #define CMA	"/sys/kernel/debug/cma/reserved/"
 
-TEST_F(prezero, cma)
+TEST_F_TIMEOUT(prezero, cma, PATIENCE)
 {
 	unsigned long before;
 

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
+#include "settings.h"
 #include "vm_util.h"
 
 #define SZ_1M		0x100000UL
@@ -51,42 +52,6 @@ static unsigned long saved_pages;
 static pid_t harness_pid;
 
 /* Settings */
-
-/* Returns 0 or an errno, without a word of its own. */
-static int put_bytes(const char *path, const void *val, size_t len)
-{
-	int fd = open(path, O_WRONLY), ret = 0;
-
-	if (fd < 0)
-		return errno;
-	if (write(fd, val, len) != (ssize_t)len)
-		ret = errno;
-	close(fd);
-	return ret;
-}
-
-static int put(const char *path, const char *val)
-{
-	return put_bytes(path, val, strlen(val));
-}
-
-static int put_num(const char *path, unsigned long num)
-{
-	char buf[32];
-
-	snprintf(buf, sizeof(buf), "%lu", num);
-	return put(path, buf);
-}
-
-static void get(const char *path, char *buf, size_t len)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, len - 1);
-
-	buf[n < 0 ? 0 : n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	close(fd);
-}
 
 static unsigned long pool_get(const char *pool, const char *name)
 {
