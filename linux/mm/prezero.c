@@ -357,23 +357,61 @@ unsigned long prezero_job_end(struct prezero_job *job, struct zone *zone,
 }
 
 /*
- * All of a list at once: what is moved to its other end meanwhile would be
- * missed. That keeps the lock for as long as it is, if there is anything to drop:
- * seldom, and for large blocks shortly.
+ * Nothing gets a mark any more, and what has one and stays in the list loses it
+ * here, some blocks at a time. Those that have been looked at go to the front. If
+ * another walk turns the list meanwhile some are missed: tell whether any is left.
  */
-static void drop_list(struct zone *zone, unsigned int order, int migratetype)
+static bool drop_list(struct zone *zone, unsigned int order, int migratetype)
 {
-	struct page *page;
+	struct free_area *area = &zone->free_area[order];
+	struct list_head *list = &area->free_list[migratetype];
+	struct page *page, *first = NULL;
+	unsigned long left;
+	bool more;
 
 	spin_lock_irq(&zone->lock);
-	list_for_each_entry(page, &zone->free_area[order].free_list[migratetype],
-			    buddy_list) {
+	for (left = area->nr_free; left && !list_empty(list); left--) {
 		if (!zone->nr_prezeroed_blocks)
 			break;
+
+		page = list_last_entry(list, struct page, buddy_list);
+		/* May be gone, and is only compared with. */
+		if (page == first)
+			break;
+		if (!first)
+			first = page;
+
 		if (page_prezeroed(page))
 			__prezero_moved(zone, page, order, migratetype);
+		move_to_dirty_end(zone, page, order, migratetype);
+
+		if (left % FREE_WALK_BATCH == 0) {
+			spin_unlock_irq(&zone->lock);
+			cond_resched();
+			spin_lock_irq(&zone->lock);
+		}
 	}
+	more = zone->nr_prezeroed_blocks;
 	spin_unlock_irq(&zone->lock);
+
+	return more;
+}
+
+static bool drop_zone(struct zone *zone)
+{
+	bool more = false;
+	int order, mt;
+
+	for (order = MAX_PAGE_ORDER; order >= 0; order--) {
+		for (mt = 0; mt < MIGRATE_TYPES; mt++) {
+			more = drop_list(zone, order, mt);
+			if (!more)
+				return false;
+			cond_resched();
+		}
+	}
+
+	return more;
 }
 
 /**
@@ -398,17 +436,11 @@ void prezero_allow(void)
 void prezero_forbid(void)
 {
 	struct zone *zone;
-	unsigned int order;
-	int mt;
 
 	WRITE_ONCE(prezero_allowed, false);
 	for_each_populated_zone(zone) {
-		for (order = 0; order < NR_PAGE_ORDERS; order++) {
-			for (mt = 0; mt < MIGRATE_TYPES; mt++) {
-				drop_list(zone, order, mt);
-				cond_resched();
-			}
-		}
+		while (drop_zone(zone))
+			;
 	}
 }
 

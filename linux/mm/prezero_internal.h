@@ -20,6 +20,7 @@
 #include <linux/string.h>
 #include <linux/vmstat.h>
 
+#include "free_walk.h"
 #include "page_clearing.h"
 
 #endif /* _MM_PREZERO_INTERNAL_H */

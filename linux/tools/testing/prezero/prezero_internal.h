@@ -26,6 +26,8 @@
 /* Pages of eight bytes. */
 #define NR_PAGES	512UL
 
+#define FREE_WALK_BATCH	4
+
 extern struct page mem_map[NR_PAGES];
 extern uint64_t memory[NR_PAGES];
 extern struct zone the_zone;
