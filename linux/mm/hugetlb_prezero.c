@@ -189,11 +189,11 @@ static bool job_end(struct prezero_job *job, struct hstate *h, bool complete)
 
 	lockdep_assert_held(&hugetlb_lock);
 
-	list_del(&job->list);
-	/* Somebody has taken it. */
+	/* Somebody has taken it, and the job from the list. */
 	if (!job->page)
 		return false;
 
+	list_del(&job->list);
 	folio = page_folio(job->page);
 	folio_clear_hugetlb_prezeroing(folio);
 	if (!complete || !prezero_is_allowed()) {

@@ -69,6 +69,7 @@ void prezero_job_init(struct prezero_job *job, struct list_head *jobs,
 	spin_lock_init(&job->lock);
 	job->page = page;
 	job->order = order;
+	job->poisoned = false;
 	list_add(&job->list, jobs);
 }
 
@@ -91,8 +92,11 @@ void prezero_job_take(struct list_head *jobs, struct page *page)
 		spin_lock(&job->lock);
 		job->page = NULL;
 		spin_unlock(&job->lock);
+		/* The block may be removed, and its zone with it, before the job. */
+		list_del(&job->list);
 		return;
 	}
+	WARN_ON_ONCE(1);
 }
 
 void __prezero_removed(struct zone *zone, struct page *page, unsigned int order)
@@ -315,7 +319,9 @@ bool prezero_job_chunk(struct prezero_job *job, unsigned long start,
 
 	spin_lock_irq(&job->lock);
 	page = job->page;
-	ok = page && !poisoned(page, start, nr);
+	if (page)
+		job->poisoned = poisoned(page, start, nr);
+	ok = page && !job->poisoned;
 	if (ok)
 		clear_free_pages_non_caching(nth_page(page, start), nr);
 	spin_unlock_irq(&job->lock);
@@ -339,14 +345,17 @@ unsigned long prezero_job_end(struct prezero_job *job, struct zone *zone,
 
 	lockdep_assert_held(&zone->lock);
 
-	list_del(&job->list);
+	/* Who has taken it has taken the job from the list, too. */
 	if (!page)
 		return 0;
 
+	list_del(&job->list);
 	page_clear_prezeroing(page);
 	mt = get_pageblock_migratetype(page);
 	if (!complete || !READ_ONCE(prezero_allowed)) {
-		move_to_dirty_end(zone, page, job->order, mt);
+		/* What never will be clear is not to be in the way of the others. */
+		if (!job->poisoned)
+			move_to_dirty_end(zone, page, job->order, mt);
 		return 0;
 	}
 

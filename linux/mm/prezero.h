@@ -283,6 +283,7 @@ struct prezero_job {
 	spinlock_t lock;	/* held while a chunk is being cleared */
 	struct page *page;	/* of the block; NULL when it has been taken */
 	unsigned int order;
+	bool poisoned;		/* in part, and will never be clear */
 };
 
 bool prezero_treated(struct page *page);

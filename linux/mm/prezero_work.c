@@ -113,7 +113,7 @@ static int clear_list(struct zone *zone, unsigned int o, int migratetype,
 	unsigned long blocks;
 	struct prezero_job job;
 	struct free_walk walk;
-	struct page *page;
+	struct page *page, *poisoned = NULL;
 	bool complete;
 	int ret = 0;
 
@@ -134,6 +134,10 @@ static int clear_list(struct zone *zone, unsigned int o, int migratetype,
 			continue;
 		}
 
+		/* Only those are left that never will be clear. */
+		if (page == poisoned)
+			break;
+
 		/* Not before the allocator looks for jobs. */
 		ret = prezero_interrupted();
 		if (ret)
@@ -146,6 +150,8 @@ static int clear_list(struct zone *zone, unsigned int o, int migratetype,
 		if (prezero_job_end(&job, zone, complete)) {
 			req->cleared += 1UL << o;
 			req->wanted -= min(req->wanted, 1UL << o);
+		} else if (job.poisoned && !poisoned) {
+			poisoned = page;
 		}
 		req->blocks--;
 		blocks--;
@@ -180,9 +186,8 @@ static int clear_zone(struct zone *zone, struct request *req)
 }
 
 /*
- * As much as somebody has asked for, from the nodes that he may allocate from,
- * the nearest first. In his own time: it is charged to him, on his CPUs, and he
- * may be killed.
+ * As much as somebody has asked for, from the nodes of his cpuset, the nearest
+ * first. In his own time: it is charged to him, on his CPUs, and he may be killed.
  */
 static int run(unsigned long bytes)
 {

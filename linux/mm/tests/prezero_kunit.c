@@ -113,6 +113,19 @@ static bool clear_all(struct prezero_job *job)
 	return true;
 }
 
+static bool is_listed(struct prezero_job *job, struct zone *zone)
+{
+	struct prezero_job *other;
+	bool found = false;
+
+	spin_lock_irq(&zone->lock);
+	list_for_each_entry(other, &zone->prezero_jobs, list)
+		found |= other == job;
+	spin_unlock_irq(&zone->lock);
+
+	return found;
+}
+
 static unsigned long end(struct prezero_job *job, struct zone *zone, bool complete)
 {
 	unsigned long cleared;
@@ -225,6 +238,8 @@ static void taken_test(struct kunit *test)
 		}
 
 		KUNIT_EXPECT_NULL(test, job.page);
+		/* The zone may be gone before the job knows. */
+		KUNIT_EXPECT_FALSE(test, is_listed(&job, page_zone(page)));
 		KUNIT_EXPECT_FALSE(test, any_marked(page, ORDER));
 		fill(page, ORDER);
 		KUNIT_EXPECT_FALSE(test, prezero_job_chunk(&job, 0, CHUNK));
@@ -256,6 +271,56 @@ static void incomplete_test(struct kunit *test)
 		if (state == GONE)
 			continue;
 		KUNIT_EXPECT_EQ(test, state, DIRTY);
+		return;
+	}
+	got_nothing(test);
+}
+
+/* With the zone lock held: the next who comes to clear would get it again. */
+static bool in_the_way(struct page *page, unsigned int order)
+{
+	int mt = get_pageblock_migratetype(page);
+	struct list_head *list = &page_zone(page)->free_area[order].free_list[mt];
+
+	return list_is_first(&page->buddy_list, list) && !list_is_singular(list);
+}
+
+static void poisoned_test(struct kunit *test)
+{
+	struct page *block, *other;
+	struct prezero_job job;
+	struct zone *zone;
+	bool free, first;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_MEMORY_FAILURE))
+		kunit_skip(test, "no memory failure in this kernel");
+
+	for (i = 0; i < TRIES; i++) {
+		block = alloc_dirty(test);
+		other = alloc_dirty(test);
+		zone = page_zone(block);
+		__free_pages(other, ORDER);
+		__free_pages(block, ORDER);
+		if (!begin(&job, block, ORDER))
+			continue;
+
+		SetPageHWPoison(block + CHUNK);
+		prezero_job_chunk(&job, 0, CHUNK);
+		KUNIT_EXPECT_FALSE(test, prezero_job_chunk(&job, CHUNK, CHUNK));
+		ClearPageHWPoison(block + CHUNK);
+
+		spin_lock_irq(&zone->lock);
+		free = job.page;
+		KUNIT_EXPECT_EQ(test, prezero_job_end(&job, zone, false), 0);
+		first = free && in_the_way(block, ORDER);
+		spin_unlock_irq(&zone->lock);
+		if (!free)
+			continue;
+
+		KUNIT_EXPECT_TRUE(test, job.poisoned);
+		KUNIT_EXPECT_FALSE(test, first);
+		KUNIT_EXPECT_NE(test, state_of(block, ORDER), CLEAR);
 		return;
 	}
 	got_nothing(test);
@@ -577,6 +642,7 @@ static struct kunit_case prezero_cases[] = {
 	KUNIT_CASE(freed_test),
 	KUNIT_CASE(taken_test),
 	KUNIT_CASE(incomplete_test),
+	KUNIT_CASE(poisoned_test),
 	KUNIT_CASE(merge_rule_test),
 	KUNIT_CASE(dirty_merge_test),
 	KUNIT_CASE(split_test),

@@ -747,7 +747,7 @@ static void check_all(bool idle)
 	}
 
 	list_for_each_entry(job, &zone->prezero_jobs, list) {
-		if (job->page && !page_prezeroing(job->page))
+		if (!job->page || !page_prezeroing(job->page))
 			fail("a job has lost pfn %lu", page_to_pfn(job->page));
 	}
 	if (zone->stat[NR_FREE_PAGES] != nr_free)

@@ -23,6 +23,8 @@
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, val)	__atomic_store_n(&(x), val, __ATOMIC_RELAXED)
 
+#define WARN_ON_ONCE(condition)	assert(!(condition))
+
 /* Pages of eight bytes. */
 #define NR_PAGES	512UL
 

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -785,6 +786,63 @@ TEST_F_TIMEOUT(prezero, hwpoison, PATIENCE)
 	EXPECT_EQ(0, put_num(RUN, all_memory()));
 	all_is_clear(_metadata, 3 * SIZE);
 	EXPECT_EQ(0, put_num(HWPOISON "unpoison-pfn", pfn + 5));
+}
+
+/*
+ * A child poisons a page of a huge one that cannot be split, and dies of it.
+ * Returns the frame of that page, or 0.
+ */
+static unsigned long poison_pinned(void)
+{
+	const size_t offset = 300 * psize();
+	unsigned long *pfn, ret;
+	int fds[2], fd, status;
+	struct area a;
+	struct iovec iov;
+	pid_t pid;
+
+	pfn = mmap(NULL, psize(), PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (pfn == MAP_FAILED)
+		return 0;
+	pid = fork();
+	if (!pid) {
+		fd = open("/proc/self/pagemap", O_RDONLY);
+		if (fd < 0 || pipe(fds) || !area_map(&a, THP, SZ_2M) ||
+		    madvise(a.mem, a.size, MADV_HUGEPAGE) || area_populate(&a))
+			_exit(1);
+		/* The pipe has its first page for as long as nobody reads it. */
+		iov.iov_base = a.mem;
+		iov.iov_len = psize();
+		if (vmsplice(fds[1], &iov, 1, 0) != (ssize_t)psize())
+			_exit(2);
+		*pfn = pagemap_get_pfn(fd, a.mem + offset);
+		madvise(a.mem + offset, psize(), MADV_HWPOISON);
+		_exit(3);
+	}
+	ret = waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+	      WTERMSIG(status) == SIGBUS ? *pfn : 0;
+	munmap(pfn, psize());
+	return ret;
+}
+
+/* It comes to the free lists as a part of a block, and must not end the work. */
+TEST_F_TIMEOUT(prezero, hwpoison_in_block, PATIENCE)
+{
+	unsigned long pfn;
+
+	if (reporting())
+		SKIP(return, "free memory is reported to the hypervisor");
+	if (access(HWPOISON "unpoison-pfn", W_OK))
+		SKIP(return, "no hwpoison injection in debugfs");
+	dirty(THP, 4 * SIZE);
+	pfn = poison_pinned();
+	if (!pfn)
+		SKIP(return, "no page of a huge one can be poisoned");
+
+	EXPECT_EQ(0, put_num(RUN, all_memory()));
+	EXPECT_GE(count("nr_prezeroed"), free_bytes() / 10 * 8);
+	EXPECT_EQ(0, put_num(HWPOISON "unpoison-pfn", pfn));
 }
 
 #define MEMORY	"/sys/devices/system/memory/"
