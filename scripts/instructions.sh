@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Instructions of a fault under QEMU -icount, which counts exactly: the base
 # kernel, the series without its last topic, and all of it. Fails above the limits
-# that the series set itself. A REP-prefixed store counts once per element, so these are counts of
-# work around the clearing and say nothing about its speed.
+# that the series set itself. A REP-prefixed store counts once per element, so
+# these are counts of work around the clearing and say nothing about its speed.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/series.sh"
 . "$(dirname "$0")/kbuild.sh"
