@@ -794,11 +794,11 @@ TEST_F_TIMEOUT(prezero, hwpoison, PATIENCE)
  */
 static unsigned long poison_pinned(void)
 {
-	const size_t offset = 300 * psize();
 	unsigned long *pfn, ret;
 	int fds[2], fd, status;
-	struct area a;
 	struct iovec iov;
+	struct area a;
+	char *poison;
 	pid_t pid;
 
 	pfn = mmap(NULL, psize(), PROT_READ | PROT_WRITE,
@@ -808,16 +808,18 @@ static unsigned long poison_pinned(void)
 	pid = fork();
 	if (!pid) {
 		fd = open("/proc/self/pagemap", O_RDONLY);
-		if (fd < 0 || pipe(fds) || !area_map(&a, THP, SZ_2M) ||
+		if (fd < 0 || pipe(fds) || !area_map(&a, THP, SIZE) ||
 		    madvise(a.mem, a.size, MADV_HUGEPAGE) || area_populate(&a))
 			_exit(1);
-		/* The pipe has its first page for as long as nobody reads it. */
-		iov.iov_base = a.mem;
+		/* In the midst of it, so that the block has others around it. */
+		iov.iov_base = a.mem + SIZE / 2;
 		iov.iov_len = psize();
+		poison = a.mem + SIZE / 2 + 300 * psize();
+		/* The pipe has a page for as long as nobody reads it. */
 		if (vmsplice(fds[1], &iov, 1, 0) != (ssize_t)psize())
 			_exit(2);
-		*pfn = pagemap_get_pfn(fd, a.mem + offset);
-		madvise(a.mem + offset, psize(), MADV_HWPOISON);
+		*pfn = pagemap_get_pfn(fd, poison);
+		madvise(poison, psize(), MADV_HWPOISON);
 		_exit(3);
 	}
 	ret = waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
