@@ -47,6 +47,12 @@ seen_by_selftest() {
 	grep -aq '^not ok' "$logs/mutant-$name.tests" || ! healthy "mutant-$name"
 }
 
+# Seen-by: model - of the rules of pre-zeroing, in user space.
+seen_by_model() {
+	make -s -C "$src/tools/testing/prezero" clean all >"$logs/mutant-$name.log" 2>&1 || return 2
+	! make -s -C "$src/tools/testing/prezero" run >>"$logs/mutant-$name.log" 2>&1
+}
+
 # Seen-by: hibernate - what comes back from disk is not what it should be.
 seen_by_hibernate() {
 	kbuild "$src" "$build" bzImage >"$logs/mutant-$name.log" 2>&1 || return 2
