@@ -54,6 +54,7 @@ accelerator() {
 	case ${ACCEL:-auto} in
 	tcg) echo tcg ;;
 	kvm)
+		grep -qwE 'vmx|svm' /proc/cpuinfo || die "ACCEL=kvm, but this CPU shows neither vmx nor svm"
 		(: <>/dev/kvm) 2>/dev/null || die "ACCEL=kvm, but /dev/kvm does not open here"
 		echo kvm
 		;;
