@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # Two results directories side by side: make bench-compare A=DIR B=DIR. A
-# difference beyond the noise, that is with ranges of runs that do not touch, has
-# a "!".
+# difference beyond the noise has a "!": the ranges of runs do not touch, and the
+# medians are more than 10 % of A apart.
 set -euo pipefail
 for which in A B; do
 	[ -n "${!which:-}" ] || { echo "bench-compare: which directories? A=DIR B=DIR" >&2; exit 1; }
@@ -19,7 +19,7 @@ awk -F, '
 			k = order[i]
 			if (!(k in b)) { only++; continue }
 			both++
-			apart = lo2[k] > hi[k] || lo[k] > hi2[k]
+			apart = (lo2[k] > hi[k] || lo[k] > hi2[k]) && (b[k] - a[k])^2 > (a[k] / 10)^2
 			beyond += apart
 			printf "%-48s %6s %10s %10s %7s%s\n", k, unit[k], a[k], b[k], \
 				a[k] ? sprintf("%.2f", b[k] / a[k]) : "-", apart ? " !" : ""
