@@ -231,15 +231,16 @@ bool prezero_is_clear(struct page *page, unsigned int order)
 
 bool __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags)
 {
-	struct prezero_want *want = prezero_want();
+	const unsigned long want = prezero_want();
 	const bool clear = page_take_prezeroed(page) &&
 			   prezero_is_clear(page, order);
 
 	if (want)
-		want->page = clear ? page : NULL;
+		current->prezero_want = (want & PREZERO_WISHES) |
+					(clear ? (unsigned long)page : 0);
 
 	/* What is kept counts when somebody gets it in the end. */
-	if (!want || !want->keep) {
+	if (!(want & PREZERO_KEEP)) {
 		if (want || gfp_flags & __GFP_ZERO)
 			count(page_zone(page),
 			      clear ? PREZERO_HIT : PREZERO_MISS, order);

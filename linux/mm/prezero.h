@@ -34,14 +34,15 @@ DECLARE_STATIC_KEY_FALSE(prezero_key);
 #define PREZERO_PASSING		BIT(PG_prezeroed)
 
 /*
- * A task that is about to allocate memory which it needs clear, and that can
- * make use of memory which already is. Lives on the task's stack.
+ * What a task may wish that is about to allocate memory which it needs clear, and
+ * that can make use of memory which already is. In current->prezero_want, beside
+ * the address of the page that it got last if that was clear. This is one word, to
+ * be saved by value: something on the stack that the task points to would give
+ * each function that allocates a stack protector.
  */
-struct prezero_want {
-	struct prezero_want *outer;
-	struct page *page;	/* last page that the task got, if it was clear */
-	bool keep;		/* for somebody later, who counts */
-};
+#define PREZERO_WANT		BIT(0)
+#define PREZERO_KEEP		BIT(1)	/* for somebody later, who counts */
+#define PREZERO_WISHES		(PREZERO_WANT | PREZERO_KEEP)
 
 void __prezero_removed(struct zone *zone, struct page *page, unsigned int order);
 void __prezero_drop(struct zone *zone, struct page *page, unsigned int order);
@@ -185,13 +186,13 @@ static inline struct page *prezero_pick(struct page *first,
 }
 
 /*
- * What this task wishes, or NULL. An interrupt allocates for itself, not for the
+ * What this task wishes, or 0. An interrupt allocates for itself, not for the
  * task that it came upon; and so does reclaim, in the middle of an allocation.
  */
-static inline struct prezero_want *prezero_want(void)
+static inline unsigned long prezero_want(void)
 {
 	return in_task() && !(current->flags & PF_MEMALLOC) ?
-	       current->prezero_want : NULL;
+	       current->prezero_want : 0;
 }
 
 /* Does the caller of the allocator need it clear? No lock needed. */
@@ -210,26 +211,21 @@ static inline bool prezero_prep(struct page *page, unsigned int order,
 	return prezero_used() && __prezero_prep(page, order, gfp_flags);
 }
 
-/* See prezero_alloc() and prezero_alloc_keep(). */
-static inline void prezero_want_begin(struct prezero_want *want, bool keep)
+/* See prezero_alloc(). Returns what is to be passed to prezero_want_end(). */
+static inline unsigned long prezero_want_begin(unsigned long want)
 {
-	if (!prezero_used())
-		return;
+	const unsigned long outer = current->prezero_want;
 
-	want->page = NULL;
-	want->keep = keep;
-	want->outer = current->prezero_want;
 	current->prezero_want = want;
+	return outer;
 }
 
-static inline bool prezero_want_end(struct prezero_want *want, struct page *page)
+static inline bool prezero_want_end(unsigned long outer, struct page *page)
 {
-	/* Not by the key: this place may be patched later than the other. */
-	if (current->prezero_want != want)
-		return false;
+	const unsigned long want = current->prezero_want;
 
-	current->prezero_want = want->outer;
-	return page && page == want->page;
+	current->prezero_want = outer;
+	return page && (want & ~PREZERO_WISHES) == (unsigned long)page;
 }
 
 /**
@@ -244,7 +240,8 @@ static inline bool prezero_want_end(struct prezero_want *want, struct page *page
  * Context: That of @alloc, in a task.
  * Return: What @alloc returns. *@clear is false if that is NULL.
  */
-#define prezero_alloc(clear, alloc)	__prezero_alloc(clear, alloc, false)
+#define prezero_alloc(clear, alloc)					\
+	__prezero_alloc(clear, alloc, PREZERO_WANT)
 
 /**
  * prezero_alloc_keep() - Allocate a folio that somebody may have to clear.
@@ -257,16 +254,15 @@ static inline bool prezero_want_end(struct prezero_want *want, struct page *page
  * Context: That of @alloc, in a task.
  * Return: What @alloc returns. *@clear is false if that is NULL.
  */
-#define prezero_alloc_keep(clear, alloc)	__prezero_alloc(clear, alloc, true)
+#define prezero_alloc_keep(clear, alloc)				\
+	__prezero_alloc(clear, alloc, PREZERO_WANT | PREZERO_KEEP)
 
-#define __prezero_alloc(clear, alloc, keep)				\
+#define __prezero_alloc(clear, alloc, want)				\
 ({									\
-	struct prezero_want __want;					\
-	struct folio *__folio;						\
+	const unsigned long __outer = prezero_want_begin(want);		\
+	struct folio *__folio = (alloc);				\
 									\
-	prezero_want_begin(&__want, keep);				\
-	__folio = (alloc);						\
-	*(clear) = prezero_want_end(&__want, &__folio->page);		\
+	*(clear) = prezero_want_end(__outer, &__folio->page);		\
 	__folio;							\
 })
 

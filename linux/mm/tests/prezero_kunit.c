@@ -483,7 +483,7 @@ static void told_clear_test(struct kunit *test)
 		if (!block)
 			continue;
 		folio = prezero_alloc(&clear, folio_alloc(TEST_GFP, ORDER));
-		KUNIT_EXPECT_NULL(test, current->prezero_want);
+		KUNIT_EXPECT_EQ(test, current->prezero_want, 0);
 		if (!folio) {
 			KUNIT_EXPECT_FALSE(test, clear);
 			continue;
@@ -567,7 +567,7 @@ static void told_once_test(struct kunit *test)
 		folio = prezero_alloc(&outer,
 				      prezero_alloc(&clear,
 						    folio_alloc(TEST_GFP, ORDER)));
-		KUNIT_EXPECT_NULL(test, current->prezero_want);
+		KUNIT_EXPECT_EQ(test, current->prezero_want, 0);
 		if (!folio)
 			continue;
 		got = &folio->page == block;

@@ -4,12 +4,10 @@
 
 #include <stdbool.h>
 
-struct prezero_want;
-
 #define PF_MEMALLOC	0x800
 
 struct task_struct {
-	struct prezero_want *prezero_want;
+	unsigned long prezero_want;
 	unsigned int flags;
 	bool interrupted;	/* by something that allocates memory, too */
 };

@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <linux/mman.h>
-#include <linux/udmabuf.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,27 +29,18 @@
 
 #include "../kselftest_harness.h"
 #include "../../../../mm/gup_test.h"
-#include "settings.h"
-#include "thp_settings.h"
 #include "vm_util.h"
-
-#define SZ_64K		0x10000UL
-#define SZ_1M		(16 * SZ_64K)
-#define SZ_2M		(2 * SZ_1M)
-#define SZ_1G		(512 * SZ_2M)
+#include "clear_util.h"
 
 #define DIR		"/sys/kernel/mm/page_clearing/"
 #define METHOD		DIR "method"
 #define NC_METHOD	DIR "non_caching_method"
 #define THRESHOLD	DIR "non_caching_threshold"
 #define CPU1_ONLINE	"/sys/devices/system/cpu/cpu1/online"
-#define POOL_2M		"/sys/kernel/mm/hugepages/hugepages-2048kB/"
-#define POOL_1G		"/sys/kernel/mm/hugepages/hugepages-1048576kB/"
 #define SIZE		(8 * SZ_1M)	/* of most requests */
 #define MAX_SIZE	(64 * SZ_1M)
 #define NEIGHBOURS	2
 #define TRIES		5
-#define PATTERN		0xa5
 
 /* What gup_test passes on: FOLL_WRITE and FOLL_HINT_BULK in mm_types.h. */
 #define GUP_WRITE	0x0001
@@ -59,7 +49,6 @@
 static char saved_method[64], saved_threshold[32];
 static bool cpu1_online, saved_thp;
 static unsigned long saved_pages;
-static pid_t harness_pid;
 
 /* Settings */
 
@@ -83,14 +72,6 @@ static bool listed(const char *method)
 			return true;
 	}
 	return false;
-}
-
-static unsigned long pool_pages(const char *pool, const char *name)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s%s", pool, name);
-	return access(path, R_OK) ? 0 : read_num(path);
 }
 
 /* An instance of our own: what others trace is theirs. */
@@ -119,7 +100,8 @@ static void restore_settings(void)
 	rmdir(TRACE);
 	restore_choice(NC_METHOD, saved_method, get_chosen);
 	restore_choice(THRESHOLD, saved_threshold, get);
-	put_num(POOL_2M "nr_hugepages", saved_pages);
+	if (have_pool(SZ_2M))
+		pool_write(SZ_2M, "nr_hugepages", saved_pages);
 	if (saved_thp)
 		thp_restore_settings();
 }
@@ -133,19 +115,10 @@ struct counts {
 
 static struct counts count(void)
 {
-	struct counts c = { 0 };
-	char line[128];
-	FILE *f = fopen("/proc/vmstat", "r");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "clear_pages_cached ", 19))
-			c.cached = strtoul(line + 19, NULL, 10);
-		if (!strncmp(line, "clear_pages_non_caching ", 24))
-			c.non_caching = strtoul(line + 24, NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return c;
+	return (struct counts) {
+		.cached = vm_counter("clear_pages_cached"),
+		.non_caching = vm_counter("clear_pages_non_caching"),
+	};
 }
 
 /* Memory */
@@ -215,31 +188,14 @@ static int pin(struct area *a, size_t piece, unsigned int flags)
 	return ret;
 }
 
-static int pin_memfd(struct area *a, size_t size)
+static int pin_file(struct area *a, size_t size)
 {
-	struct udmabuf_create create = { .size = size };
-	int dev = open("/dev/udmabuf", O_RDWR), buf, ret = 0;
-	char *p;
-
 	a->fd = memfd_create("pinned",
 			     MFD_HUGETLB | MFD_HUGE_2MB | MFD_ALLOW_SEALING);
-	create.memfd = a->fd;
-	if (a->fd < 0 || ftruncate(a->fd, size) ||
-	    fcntl(a->fd, F_ADD_SEALS, F_SEAL_SHRINK)) {
-		close(dev);
+	if (a->fd < 0 || ftruncate(a->fd, size))
 		return errno;
-	}
-	/* 6.12 takes the pages from a reservation, which must be there. */
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
-	buf = p == MAP_FAILED ? -1 : ioctl(dev, UDMABUF_CREATE, &create);
-	if (buf < 0)
-		ret = errno;
-	else
-		close(buf);
-	close(dev);
-	a->map = NULL;
-	a->mem = p;
-	return ret;
+	a->mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	return a->mem == MAP_FAILED ? errno : pin_memfd(a->fd, 0, size);
 }
 
 /* Have @size bytes cleared. Returns 0 or an errno. */
@@ -250,7 +206,7 @@ static int clear(struct area *a, enum request how, size_t size)
 	a->fd = -1;
 	a->map = NULL;
 	if (how == MEMFD_PIN)
-		return pin_memfd(a, size);
+		return pin_file(a, size);
 	if (how == FALLOCATE) {
 		a->fd = memfd_create("clear_non_caching",
 				     MFD_HUGETLB | MFD_HUGE_2MB);
@@ -299,11 +255,6 @@ static void dirty(enum backing backing, size_t size)
 	if (!clear(&a, MADVISE, size))
 		memset(a.mem, PATTERN, size);
 	done(&a, MADVISE, size);
-}
-
-static bool is_zero(const char *p, size_t size)
-{
-	return !*p && !memcmp(p, p + 1, size - 1);
 }
 
 /*
@@ -371,48 +322,20 @@ static const char *prepare(void)
 
 static const char *prepare_pool(size_t size)
 {
-	unsigned long need = size / SZ_2M;
-	unsigned long avail = pool_pages(POOL_2M, "free_hugepages") -
-			      pool_pages(POOL_2M, "resv_hugepages");
+	unsigned long need = size / SZ_2M, avail;
 
-	if (access(POOL_2M "nr_hugepages", W_OK))
+	if (!have_pool(SZ_2M))
 		return "no huge pages of 2 MB";
+	avail = pool_available(SZ_2M);
 	if (avail < need)
-		put_num(POOL_2M "nr_hugepages",
-			pool_pages(POOL_2M, "nr_hugepages") + need - avail);
-	avail = pool_pages(POOL_2M, "free_hugepages") -
-		pool_pages(POOL_2M, "resv_hugepages");
-	return avail < need ? "cannot get enough huge pages" : NULL;
+		pool_write(SZ_2M, "nr_hugepages",
+			   pool_read(SZ_2M, "nr_hugepages") + need - avail);
+	return pool_available(SZ_2M) < need ? "cannot get enough huge pages" : NULL;
 }
 
 static const char *prepare_thp(enum backing backing)
 {
-	struct thp_settings settings;
-	unsigned long orders;
-	unsigned int i;
-
-	if (!thp_is_enabled() || read_pmd_pagesize() != SZ_2M)
-		return "no THP of 2 MB";
-
-	orders = backing == SHMEM ? thp_shmem_supported_orders() :
-				    thp_supported_orders();
-	thp_read_settings(&settings);
-	settings.thp_enabled = THP_MADVISE;
-	settings.thp_defrag = THP_DEFRAG_ALWAYS;
-	for (i = 0; i < NR_ORDERS; i++) {
-		settings.hugepages[i].enabled = THP_NEVER;
-		settings.shmem_hugepages[i].enabled = SHMEM_NEVER;
-	}
-	i = backing == MTHP ? __builtin_ctzl(SZ_64K / psize()) :
-			      __builtin_ctzl(SZ_2M / psize());
-	if (!(orders & (1UL << i)))
-		return "this size is not supported";
-	if (backing == SHMEM)
-		settings.shmem_hugepages[i].enabled = SHMEM_ALWAYS;
-	else
-		settings.hugepages[i].enabled = THP_ALWAYS;
-	thp_push_settings(&settings);
-	return NULL;
+	return choose_thp(backing == MTHP ? SZ_64K : SZ_2M, backing == SHMEM);
 }
 
 FIXTURE_SETUP(path)
@@ -577,8 +500,7 @@ TEST_F(other, gigantic)
 	unsigned int i;
 	char *p;
 
-	if (pool_pages(POOL_1G, "free_hugepages") ==
-	    pool_pages(POOL_1G, "resv_hugepages"))
+	if (!have_pool(SZ_1G) || !pool_available(SZ_1G))
 		SKIP(return, "no free huge page of 1 GB");
 
 	for (i = 0; i < ARRAY_SIZE(pages); i++) {
@@ -804,22 +726,13 @@ TEST_F(other, hotplug)
 	expect_way(_metadata, HUGETLB, MADVISE, llc, PAGES(llc));
 }
 
-static void at_exit(void)
-{
-	/* The harness exits with 0 even if it could not test anything. */
-	if (getpid() == harness_pid && ksft_cnt.ksft_xskip &&
-	    ksft_cnt.ksft_xskip == ksft_test_num()) {
-		fflush(NULL);
-		_exit(KSFT_SKIP);
-	}
-}
-
 static void save_settings(void)
 {
 	get_chosen(NC_METHOD, saved_method, sizeof(saved_method));
 	get(THRESHOLD, saved_threshold, sizeof(saved_threshold));
 	cpu1_online = !access(CPU1_ONLINE, W_OK) && read_num(CPU1_ONLINE) == 1;
-	saved_pages = pool_pages(POOL_2M, "nr_hugepages");
+	if (have_pool(SZ_2M))
+		saved_pages = pool_read(SZ_2M, "nr_hugepages");
 	saved_thp = thp_is_enabled();
 	if (saved_thp)
 		thp_save_settings();
@@ -827,9 +740,7 @@ static void save_settings(void)
 
 int main(int argc, char **argv)
 {
-	harness_pid = getpid();
 	if (!geteuid())
 		save_settings();
-	atexit(at_exit);
-	return test_harness_run(argc, argv);
+	return run_tests(argc, argv);
 }

@@ -6,6 +6,7 @@
  * There need not be a device to report to. The settings are put back after each
  * test, by its parent so that a test may die.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,14 +15,14 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "settings.h"
+#include "vm_util.h"
+#include "clear_util.h"
 
 #define DIR		"/sys/kernel/mm/page_reporting/"
 #define PARAMETER	"/sys/module/page_reporting/parameters/page_reporting_order"
 #define UNSET		"-1"
 
 static char saved_order[16], saved_batch_size[16], saved_delay[16];
-static pid_t harness_pid;
 
 static void save_settings(void)
 {
@@ -175,20 +176,8 @@ TEST_F(parameter, same)
 	EXPECT_STREQ("4", order);
 }
 
-static void at_exit(void)
-{
-	/* The harness exits with 0 even if it could not test anything. */
-	if (getpid() == harness_pid && ksft_cnt.ksft_xskip &&
-	    ksft_cnt.ksft_xskip == ksft_test_num()) {
-		fflush(NULL);
-		_exit(KSFT_SKIP);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	harness_pid = getpid();
 	save_settings();
-	atexit(at_exit);
-	return test_harness_run(argc, argv);
+	return run_tests(argc, argv);
 }

@@ -11,7 +11,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,22 +21,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "settings.h"
-#include "thp_settings.h"
 #include "vm_util.h"
+#include "clear_util.h"
 
-#define SZ_1M		0x100000UL
-#define SZ_2M		(2 * SZ_1M)
 #define SIZE		(128 * SZ_1M)	/* of most requests */
 #define SLACK		(4 * SZ_1M)	/* what others may allocate meanwhile */
-#define PATTERN		0xa5
 #define PATIENCE	180	/* seconds, for all of memory again and again */
 
 #define DIR		"/sys/kernel/mm/prezero/"
@@ -58,7 +52,6 @@ static const char * const files[] = {
 static char saved[ARRAY_SIZE(files)][32];
 static char saved_reporting[2][32];
 static bool saved_thp;
-static pid_t harness_pid;
 
 /* Settings */
 
@@ -80,21 +73,9 @@ static void restore_settings(void)
 
 static unsigned long count(const char *name)
 {
-	size_t len = strlen(name);
-	char line[128];
-	unsigned long val = 0;
-	FILE *f;
-
 	/* What the CPUs have not yet added. */
 	put("/proc/sys/vm/stat_refresh", "1");
-	f = fopen("/proc/vmstat", "r");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, name, len) && line[len] == ' ')
-			val = strtoul(line + len, NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return val * psize();
+	return vm_counter(name) * psize();
 }
 
 static unsigned long cleared_for_users(void)
@@ -171,11 +152,6 @@ static void area_free(struct area *a)
 	munmap(a->map, a->size + SZ_2M);
 }
 
-static bool is_zero(const char *p, size_t size)
-{
-	return !*p && !memcmp(p, p + 1, size - 1);
-}
-
 /* Leave something in free memory that must not be seen again. */
 static void dirty(enum backing backing, size_t size)
 {
@@ -211,33 +187,9 @@ static const char *prepare(void)
 
 static const char *prepare_thp(enum backing backing)
 {
-	struct thp_settings settings;
-	unsigned long orders;
-	unsigned int i;
-
 	if (backing == BASE)
 		return NULL;
-	if (!thp_is_enabled() || read_pmd_pagesize() != SZ_2M)
-		return "no THP of 2 MB";
-
-	orders = backing == SHMEM ? thp_shmem_supported_orders() :
-				    thp_supported_orders();
-	thp_read_settings(&settings);
-	settings.thp_enabled = THP_ALWAYS;
-	settings.thp_defrag = THP_DEFRAG_ALWAYS;
-	for (i = 0; i < NR_ORDERS; i++) {
-		settings.hugepages[i].enabled = THP_NEVER;
-		settings.shmem_hugepages[i].enabled = SHMEM_NEVER;
-	}
-	i = backing == MTHP ? 4 : __builtin_ctzl(SZ_2M / psize());
-	if (!(orders & (1UL << i)))
-		return "this size is not supported";
-	if (backing == SHMEM)
-		settings.shmem_hugepages[i].enabled = SHMEM_ALWAYS;
-	else
-		settings.hugepages[i].enabled = THP_ALWAYS;
-	thp_push_settings(&settings);
-	return NULL;
+	return choose_thp(backing == MTHP ? SZ_64K : SZ_2M, backing == SHMEM);
 }
 
 /*
@@ -671,28 +623,6 @@ TEST_F(prezero, no_permission)
 	EXPECT_EQ(0, status);
 }
 
-/* The time is the cgroup's of who writes, on the CPUs that it may use. */
-static int cgroup_mount(void)
-{
-	int root = -1, fs = syscall(__NR_fsopen, "cgroup2", 0);
-
-	if (fs < 0)
-		return -1;
-	if (!syscall(__NR_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		root = syscall(__NR_fsmount, fs, 0, 0);
-	close(fs);
-	return root;
-}
-
-static bool cgroup_write(int root, const char *name, const char *val)
-{
-	int fd = openat(root, name, O_WRONLY);
-	bool ok = write(fd, val, strlen(val)) == (ssize_t)strlen(val);
-
-	close(fd);
-	return ok;
-}
-
 static unsigned long cgroup_stat(int root, const char *name, const char *key)
 {
 	int fd = openat(root, name, O_RDONLY);
@@ -707,6 +637,7 @@ static unsigned long cgroup_stat(int root, const char *name, const char *key)
 
 #define CGROUP	"prezero-selftest"
 
+/* The time is the cgroup's of who writes, on the CPUs that it may use. */
 TEST_F(prezero, cgroup)
 {
 	int root = cgroup_mount(), status;
@@ -946,16 +877,6 @@ TEST_F(prezero, per_node)
 	}
 }
 
-static void at_exit(void)
-{
-	/* The harness exits with 0 even if it could not test anything. */
-	if (getpid() == harness_pid && ksft_cnt.ksft_xskip &&
-	    ksft_cnt.ksft_xskip == ksft_test_num()) {
-		fflush(NULL);
-		_exit(KSFT_SKIP);
-	}
-}
-
 static void save_settings(void)
 {
 	unsigned int i;
@@ -972,9 +893,7 @@ static void save_settings(void)
 
 int main(int argc, char **argv)
 {
-	harness_pid = getpid();
 	if (!geteuid())
 		save_settings();
-	atexit(at_exit);
-	return test_harness_run(argc, argv);
+	return run_tests(argc, argv);
 }

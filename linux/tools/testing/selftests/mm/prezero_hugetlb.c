@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <linux/mman.h>
-#include <linux/udmabuf.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,24 +30,18 @@
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
-#include "settings.h"
 #include "vm_util.h"
-
-#define SZ_1M		0x100000UL
-#define SZ_2M		(2 * SZ_1M)
-#define SZ_1G		(512 * SZ_2M)
+#include "clear_util.h"
 
 #define PREZERO		"/sys/kernel/mm/prezero/"
 #define POOL_2M		"/sys/kernel/mm/hugepages/hugepages-2048kB/"
 #define POOL_1G		"/sys/kernel/mm/hugepages/hugepages-1048576kB/"
 #define NODES		"/sys/devices/system/node/"
 #define PAGES		16UL	/* in the pool, for most tests */
-#define PATTERN		0xa5
 #define MAX_NODES	64
 
 static char saved_enabled[16];
 static unsigned long saved_pages;
-static pid_t harness_pid;
 
 /* Settings */
 
@@ -111,23 +103,12 @@ struct counts {
 
 static struct counts count(void)
 {
-	struct counts c = { 0 };
-	unsigned long num;
-	char name[64];
-	FILE *f = fopen("/proc/vmstat", "r");
-
-	while (f && fscanf(f, "%63s %lu", name, &num) == 2) {
-		if (!strcmp(name, "prezero_hit"))
-			c.hit = num;
-		if (!strcmp(name, "prezero_cleared"))
-			c.ahead = num;
-		if (!strcmp(name, "clear_pages_cached") ||
-		    !strcmp(name, "clear_pages_non_caching"))
-			c.cleared += num;
-	}
-	if (f)
-		fclose(f);
-	return c;
+	return (struct counts) {
+		.hit = vm_counter("prezero_hit"),
+		.cleared = vm_counter("clear_pages_cached") +
+			   vm_counter("clear_pages_non_caching"),
+		.ahead = vm_counter("prezero_cleared"),
+	};
 }
 
 /* In whole huge pages of @size bytes. */
@@ -144,24 +125,6 @@ static struct counts since(const struct counts *before, size_t size)
 /* Memory */
 
 enum request { POPULATE, TOUCH, SHARED, FALLOCATE, MEMFD_PIN };
-
-static int pin_memfd(int memfd, size_t size)
-{
-	struct udmabuf_create create = { .size = size, .memfd = memfd };
-	int dev = open("/dev/udmabuf", O_RDWR), buf, ret = 0;
-
-	if (fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK)) {
-		close(dev);
-		return errno;
-	}
-	buf = ioctl(dev, UDMABUF_CREATE, &create);
-	if (buf < 0)
-		ret = errno;
-	else
-		close(buf);
-	close(dev);
-	return ret;
-}
 
 /* Returns NULL with errno set if it cannot be had. */
 static char *get_pages(enum request how, unsigned long pages)
@@ -188,7 +151,7 @@ static char *get_pages(enum request how, unsigned long pages)
 	if (p == MAP_FAILED)
 		err = errno;
 	else if (how == MEMFD_PIN)
-		err = pin_memfd(fd, size);
+		err = pin_memfd(fd, 0, size);
 	if (fd >= 0)
 		close(fd);
 	if (err) {
@@ -201,11 +164,6 @@ static char *get_pages(enum request how, unsigned long pages)
 	for (i = 0; how == TOUCH && i < pages; i++)
 		__atomic_store_n(p + i * SZ_2M + SZ_2M / 2, 0, __ATOMIC_RELAXED);
 	return p;
-}
-
-static bool is_zero(const char *p, size_t size)
-{
-	return !*p && !memcmp(p, p + 1, size - 1);
 }
 
 /* All that is free holds the pattern then, and is known to be dirty. */
@@ -753,23 +711,11 @@ TEST_F(pool, gigantic)
 	}
 }
 
-static void at_exit(void)
-{
-	/* The harness exits with 0 even if it could not test anything. */
-	if (getpid() == harness_pid && ksft_cnt.ksft_xskip &&
-	    ksft_cnt.ksft_xskip == ksft_test_num()) {
-		fflush(NULL);
-		_exit(KSFT_SKIP);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	harness_pid = getpid();
 	if (!geteuid()) {
 		get(PREZERO "enabled", saved_enabled, sizeof(saved_enabled));
 		saved_pages = pool_get(POOL_2M, "nr_hugepages");
 	}
-	atexit(at_exit);
-	return test_harness_run(argc, argv);
+	return run_tests(argc, argv);
 }
