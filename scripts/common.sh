@@ -30,6 +30,16 @@ die() {
 	exit 1
 }
 
+# number NAME DEFAULT: the user's variable of that name, if he has set it.
+number() {
+	[[ ${!1:-$2} =~ ^[1-9][0-9]*$ ]] || die "$1=${!1} is not a number from 1 up"
+	say "${!1:-$2}"
+}
+
+# progress TEXT: one line that is written over, for a person to follow.
+progress() { [ ! -t 2 ] || printf '\r%-70s' "$*" >&2; }
+progress_end() { [ ! -t 2 ] || printf '\r%70s\r' "" >&2; }
+
 # logged NAME CMD...: run CMD with its output in a log file; say where on failure.
 logged() {
 	local log=$logs/$1.log

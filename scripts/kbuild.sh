@@ -2,10 +2,15 @@
 # shellcheck shell=bash
 # Configuring and building a kernel tree in a directory of its own.
 
-# The fragments of every kernel that is booted: the base, and the patched one.
-base_config=(guest mm isolate debug kunit)
+# The fragments of the kernels that are booted, of the base and of the series: with
+# all that finds a mistake, and as users have it.
 # shellcheck disable=SC2034 # for the scripts that source this file
-series_config=("${base_config[@]}" series)
+{
+	base_config=(guest mm isolate debug kunit)
+	series_config=("${base_config[@]}" series)
+	base_normal_config=(guest mm isolate kunit normal)
+	series_normal_config=(guest mm isolate kunit series normal)
+}
 
 # configure TREE OUT FRAGMENT...: allnoconfig plus configs/FRAGMENT.config.
 configure() {
@@ -48,6 +53,15 @@ kbuild() {
 	shift 2
 	make -C "$src" O="$out" CC="$cc" -j"$cpus" KBUILD_BUILD_TIMESTAMP="@0" \
 		KBUILD_BUILD_USER=series KBUILD_BUILD_HOST=workbench "$@"
+}
+
+# build_kernel TREE OUT FRAGMENT...: the bzImage, with the log named like OUT.
+build_kernel() {
+	local log
+	log=$(realpath -m --relative-to="$O" "$2" | tr / -)
+	configure "$@"
+	say "building ${2#"$top"/}, 4 minutes on two cores if all is new (log in ${logs#"$top"/}/$log.log)"
+	logged "$log" kbuild "$1" "$2" bzImage
 }
 
 # build_perf TREE OUT: static, so that one binary runs here and in the guest, and

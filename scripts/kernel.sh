@@ -6,7 +6,5 @@
 
 "$top/scripts/tree.sh"
 need_compiler
-configure "$tree" "$O/kernel" "${series_config[@]}"
-say "building the kernel (4 minutes on two cores the first time, log in ${logs#"$top"/}/kernel.log)"
-logged kernel kbuild "$tree" "$O/kernel" bzImage
+build_kernel "$tree" "$O/kernel" "${series_config[@]}"
 say "built ${O#"$top"/}/kernel/arch/x86/boot/bzImage, Linux $(cat "$O/kernel/include/config/kernel.release")"

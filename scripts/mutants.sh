@@ -82,16 +82,21 @@ plant() {
 	git -C "$src" apply "$1" 2>"$logs/mutant-$name.log"
 }
 
+mutants=()
+for patch in "$top"/tests/mutants/*.patch; do
+	# shellcheck disable=SC2053 # a pattern
+	[[ $(basename "$patch" .patch) != ${ONLY:-*} ]] || mutants+=("$patch")
+done
+[ ${#mutants[@]} -gt 0 ] || die "no tests/mutants/${ONLY:-*}.patch"
+
 build_guest
 tree_at series "$src"
 configure "$src" "$build" "${series_config[@]}"
 initramfs "$O/initramfs-empty.gz" "$O/kernel"
 
 survived=0 caught=0 broken=0
-for patch in "$top"/tests/mutants/*.patch; do
+for patch in "${mutants[@]}"; do
 	name=$(basename "$patch" .patch)
-	# shellcheck disable=SC2053 # a pattern
-	[[ $name = ${ONLY:-*} ]] || continue
 	read -r _ kind arguments < <(grep '^Seen-by: ' "$patch")
 	if ! plant "$patch"; then
 		verdict="BROKEN: does not apply"
@@ -109,6 +114,5 @@ for patch in "$top"/tests/mutants/*.patch; do
 	fi
 	printf '%-9s %-36s %s\n' "$verdict" "$name" "$kind $arguments"
 done
-[ $((caught + survived + broken)) != 0 ] || die "no tests/mutants/${ONLY:-*}.patch"
 say "$caught caught, $survived survived, $broken could not be judged"
 [ $((survived + broken)) = 0 ]

@@ -5,10 +5,8 @@
 . "$(dirname "$0")/common.sh"
 
 perf=$O/perf/perf
-runs=${RUNS:-3}
+runs=$(number RUNS 3)
 [ -x "$perf" ] || die "perf is not built: make perf"
-
-[[ $runs =~ ^[1-9][0-9]*$ ]] || die "RUNS=$runs is not a number from 1 up"
 . "$(dirname "$0")/pool.sh"
 
 # 4 GB on 2 MB pages, less where memory is small.
@@ -26,11 +24,11 @@ results=$O/native.csv
 for ((run = 1; run <= runs; run++)); do
 	for function in "${functions[@]}"; do
 		for chunk in "${chunks[@]}"; do
-			printf '\rrun %d of %d: %-16s %5s ' "$run" "$runs" "$function" "$chunk" >&2
+			progress "run $run of $runs: $function $chunk"
 			rate=$("$perf" bench -f simple mem clear -s ${gb}GB -p $page -k "$chunk" \
 				-f "$function" -l 1 2>"$logs/native.log" | grep -E '^[0-9.]+$') || {
 				why=$(tail -n 1 "$logs/native.log")
-				printf '\r%40s\r' "" >&2
+				progress_end
 				[[ $why = *"this CPU has no"* ]] || die "perf bench mem clear: $why"
 				[ "$run" != 1 ] || say "skipped: $why"
 				continue 2
@@ -39,7 +37,7 @@ for ((run = 1; run <= runs; run++)); do
 		done
 	done
 done
-printf '\r%40s\r' "" >&2
+progress_end
 
 say "GB/sec (2^30 bytes), $gb GB on $page pages; -k is the length of one call; median of $runs runs, (max-min)/median" \
 	"beside it; the last column is the best of the line over STOSB at 4 KB a call, which is what 6.12 does"

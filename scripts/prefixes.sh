@@ -9,6 +9,7 @@
 . "$(dirname "$0")/guest.sh"
 . "$(dirname "$0")/tally.sh"
 
+from=$(number FROM 1)
 "$top/scripts/tree.sh"
 need_compiler
 need_guest
@@ -56,7 +57,7 @@ for commit in base $(git -C "$tree" rev-list --reverse base..series); do
 		[ -z "${FROM:-}" ] || [ ! -e "$O/prefix.warnings.base" ] || continue
 	else
 		number=$((number + 1))
-		[ "$number" -ge "${FROM:-0}" ] || continue
+		[ "$number" -ge "$from" ] || continue
 		! git -C "$tree" diff --quiet "$commit^" "$commit" || continue
 	fi
 	tree_at "$commit" "$src"

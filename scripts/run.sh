@@ -5,6 +5,7 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/guest.sh"
 
+number RUNS 3 >/dev/null
 "$top/scripts/kernel.sh"
 "$top/scripts/perf.sh"
 need_guest

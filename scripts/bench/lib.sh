@@ -91,6 +91,4 @@ figures() {
 	return "$status"
 }
 
-progress() { printf '\r%-70s' "$*" >&2; }
-progress_end() { printf '\r%70s\r' "" >&2; }
 skipped() { say "$1: $2" | tee -a "$dir/skipped.txt"; }
