@@ -27,6 +27,7 @@
 #define HALF		(ORDER - 1)
 #define CHUNK		16UL
 #define TRIES		20
+#define SMALLER		16	/* blocks that may be in the way of a split one */
 
 static bool was_allowed;
 
@@ -389,24 +390,36 @@ static void dirty_merge_test(struct kunit *test)
 	got_nothing(test);
 }
 
+static void free_all(struct page **pages, int nr, unsigned int order)
+{
+	while (nr)
+		__free_pages(pages[--nr], order);
+}
+
 static void split_test(struct kunit *test)
 {
 	const unsigned int order = ORDER - 2;
-	struct page *block, *page, *half, *other, *quarter;
+	struct page *block, *half, *other, *quarter;
+	struct page *taken[SMALLER];
 	enum state state;
-	int i;
+	int i, nr;
 
 	for (i = 0; i < TRIES; i++) {
 		block = clear_free_block(test);
 		if (!block)
 			continue;
-		page = alloc_pages(TEST_GFP | __GFP_ZERO, order);
-		if (!page)
-			continue;
-		KUNIT_EXPECT_TRUE(test, is_zero(page, order));
-		KUNIT_EXPECT_FALSE(test, any_marked(page, order));
-		if (page != block) {
-			__free_pages(page, order);
+		/* What others have split is taken first. */
+		for (nr = 0; nr < SMALLER; ) {
+			taken[nr] = alloc_pages(TEST_GFP | __GFP_ZERO, order);
+			if (!taken[nr])
+				break;
+			KUNIT_EXPECT_TRUE(test, is_zero(taken[nr], order));
+			KUNIT_EXPECT_FALSE(test, any_marked(taken[nr], order));
+			if (taken[nr++] == block)
+				break;
+		}
+		if (!nr || taken[nr - 1] != block) {
+			free_all(taken, nr, order);
 			continue;
 		}
 
@@ -427,7 +440,7 @@ static void split_test(struct kunit *test)
 		}
 		if (other)
 			__free_pages(other, order);
-		__free_pages(page, order);
+		free_all(taken, nr, order);
 		if (state != GONE)
 			return;
 	}
