@@ -74,5 +74,5 @@ ahead 2MB 128MB "before zero"
 cat $pool/zeroable >$pool/zero
 ahead 2MB 128MB "after zero"
 echo
-echo "cached, non-caching: base pages of large folios, from /proc/vmstat; pages of 4KB are not counted"
+echo "was clear, not, cached, non-caching: base pages, from /proc/vmstat; the last two of large folios alone"
 exit $status
