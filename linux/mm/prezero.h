@@ -21,7 +21,7 @@
  *
  * All of these are called with the zone lock held unless they say otherwise, and
  * are no more than one instruction that does nothing until somebody has enabled
- * pre-zeroing.
+ * pre-zeroing; but for prezero_alloc(), which is a few, beside a large folio.
  */
 
 struct page;

@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/mutex.h>
+#include <linux/nodemask.h>
 #include <linux/page_clearing.h>
 #include <linux/page-isolation.h>
 #include <linux/sched.h>
@@ -291,11 +292,11 @@ static int background_thread(void *data)
 	return 0;
 }
 
-static void stop_threads(void)
+static void stop_threads(const nodemask_t *nodes)
 {
 	int nid;
 
-	for (nid = 0; nid < MAX_NUMNODES; nid++) {
+	for_each_node_mask(nid, *nodes) {
 		if (threads[nid])
 			kthread_stop(threads[nid]);
 		threads[nid] = NULL;
@@ -314,8 +315,10 @@ static void confine_thread(struct task_struct *thread, int nid)
 	free_cpumask_var(cpus);
 }
 
+/* All that are missing, or none. */
 static int start_threads(void)
 {
+	nodemask_t started = NODE_MASK_NONE;
 	struct task_struct *thread;
 	int nid;
 
@@ -326,12 +329,13 @@ static int start_threads(void)
 		thread = kthread_create_on_node(background_thread, NODE_DATA(nid),
 						nid, "kprezerod%d", nid);
 		if (IS_ERR(thread)) {
-			stop_threads();
+			stop_threads(&started);
 			return PTR_ERR(thread);
 		}
 
 		confine_thread(thread, nid);
 		threads[nid] = thread;
+		node_set(nid, started);
 		wake_up_process(thread);
 	}
 
@@ -357,7 +361,7 @@ static int apply(void)
 	if (enabled && background)
 		ret = start_threads();
 	else
-		stop_threads();
+		stop_threads(&node_possible_map);
 
 	return ret;
 }
