@@ -3,7 +3,9 @@
 # Results, a line each, in a file that a verb shares with the verbs it calls.
 
 if [ -z "${TALLY:-}" ]; then
-	export TALLY=$O/tally
+	# By verb: two may run at a time.
+	TALLY=$O/$(basename "$0" .sh).tally
+	export TALLY
 	: >"$TALLY"
 	tally_owner=1
 fi
