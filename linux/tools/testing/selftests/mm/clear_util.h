@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the tests of page clearing have in common. To be included after the
- * harness and vm_util.h. Nothing here ends a test.
+ * harness and vm_util.h. Nothing here ends a test, but thp_settings.h does where a
+ * file of sysfs that it needs is missing.
  */
 #ifndef _SELFTESTS_MM_CLEAR_UTIL_H
 #define _SELFTESTS_MM_CLEAR_UTIL_H
