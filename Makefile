@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Each verb is one script in scripts/. O=DIR moves the build, KERNEL=DIR|TARBALL
-# takes your own 6.12 source, ACCEL=auto|tcg|kvm chooses the emulator.
+# takes your own 6.12 source, KERNEL=VERSION another of Debian's, ACCEL=auto|tcg|kvm
+# chooses the emulator.
 export O ?= build
 export KERNEL ?=
 export ACCEL ?= auto

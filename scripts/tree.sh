@@ -5,44 +5,56 @@
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/series.sh"
 
+# apt_offers PACKAGE: its versions, the newest first.
+apt_offers() { apt-cache madison "$1" 2>/dev/null | awk -F ' *[|] *' '{ print $2 }'; }
+
+# The version that was asked for, or the one the series was last verified on, or if
+# that is not to be had any more, the newest.
 base_from_package() {
-	local package verified sum candidate dir=$O/base
+	local package verified sum version newest offers dir=$O/base
 	read -r _ package <"$top/base/linux-source"
 	verified=$(awk '$1 == "verified" { print $2 }' "$top/base/linux-source")
 	sum=$(awk '$1 == "sha256" { print $2 }' "$top/base/linux-source")
+	version=${KERNEL:-$verified}
 
 	command -v apt-get >/dev/null ||
 		die "no apt-get here to fetch $package with: pass KERNEL=DIR or KERNEL=TARBALL"
-	candidate=$(apt-cache policy "$package" | awk '$1 == "Candidate:" { print $2 }')
-	if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
-		[ "$(id -u)" != 0 ] || apt-get update >"$logs/apt-get.log" 2>&1 || true
-		candidate=$(apt-cache policy "$package" | awk '$1 == "Candidate:" { print $2 }')
+	offers=$(apt_offers "$package")
+	if ! grep -qxF "$version" <<<"$offers" && [ "$(id -u)" = 0 ]; then
+		apt-get update >"$logs/apt-get.log" 2>&1 || true
+		offers=$(apt_offers "$package")
 	fi
-	if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
+	[ -n "$offers" ] ||
 		die "apt offers no $package: run apt-get update, use Debian 12 or 13, or pass KERNEL="
+	newest=$(sed -n 1p <<<"$offers")
+	if ! grep -qxF "$version" <<<"$offers"; then
+		[ -z "${KERNEL:-}" ] || die "apt offers no $package $KERNEL, only $(paste -sd' ' <<<"$offers")"
+		version=$newest
 	fi
-	if [ "$(cat "$dir/version" 2>/dev/null)" != "$candidate" ]; then
-		say "fetching $package $candidate (150 MB)"
+	if [ "$(cat "$dir/version" 2>/dev/null)" != "$version" ]; then
+		say "fetching $package $version (150 MB)"
 		rm -rf "$dir.new"
 		mkdir -p "$dir.new"
 		need dpkg-deb=dpkg
 		(cd "$dir.new" && apt-get -o APT::Sandbox::User=root \
-			download "$package=$candidate") >"$logs/fetch.log" 2>&1 ||
-			die "cannot fetch $package (${logs#"$top"/}/fetch.log); without a network pass KERNEL=DIR or TARBALL"
+			download "$package=$version") >"$logs/fetch.log" 2>&1 ||
+			die "cannot fetch $package (${logs#"$top"/}/fetch.log); without a network pass KERNEL=DIR or KERNEL=TARBALL"
 		dpkg-deb --fsys-tarfile "$dir.new"/*.deb |
 			tar xO "./usr/src/$package.tar.xz" >"$dir.new/linux.tar.xz"
 		rm "$dir.new"/*.deb
-		if [ "$candidate" = "$verified" ]; then
+		if [ "$version" = "$verified" ]; then
 			echo "$sum  $dir.new/linux.tar.xz" | sha256sum --check --quiet ||
-				die "$package $candidate is not the tarball that base/linux-source pins"
+				die "$package $version is not the tarball that base/linux-source pins"
 		fi
-		echo "$candidate" >"$dir.new/version"
+		echo "$version" >"$dir.new/version"
 		rm -rf "$dir"
 		mv "$dir.new" "$dir"
 	fi
-	[ "$candidate" = "$verified" ] ||
-		say "base is $candidate; the series was last verified on $verified"
-	base_id="$package $candidate"
+	[ "$version" = "$verified" ] ||
+		say "base is $version; the series was last verified on $verified"
+	[ "$version" = "$newest" ] ||
+		say "base is $version; apt offers $newest too (KERNEL=$newest)"
+	base_id="$package $version"
 	source=$dir/linux.tar.xz
 }
 
@@ -142,7 +154,11 @@ if [ "$(git -C "$tree" config series.applying 2>/dev/null)" = yes ]; then
 	say "an earlier make tree was interrupted, starting again"
 	step_back "$tree"
 fi
-if [ -n "${KERNEL:-}" ]; then base_from_caller; else base_from_package; fi
+if [[ ${KERNEL:-6.12.} == 6.12.* ]] && [ ! -e "${KERNEL:-}" ]; then
+	base_from_package
+else
+	base_from_caller
+fi
 
 if [ ! -d "$tree/.git" ] || [ "$(git -C "$tree" config series.base)" != "$base_id" ]; then
 	[ ! -d "$tree/.git" ] || workbench_is_exported ||

@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/nodemask.h>
+#include <linux/page-isolation.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -77,6 +78,8 @@ struct folio *__hugetlb_prezero_find(struct hstate *h, int nid)
 			continue;
 		if (!folio_test_hugetlb_prezeroed(folio))
 			break;
+		if (is_migrate_isolate_page(&folio->page))
+			continue;
 		if (!pin || folio_is_longterm_pinnable(folio))
 			return folio;
 	}
