@@ -321,10 +321,10 @@ static ssize_t zero_store(struct kobject *kobj, struct kobj_attribute *attr,
 	if (strlen(buf) != len || !isdigit(*buf) || kstrtoul(buf, 10, &wanted) ||
 	    wanted > most)
 		return -EINVAL;
-	if (!prezero_is_allowed())
-		return -EPERM;
 
-	ret = zero(h, nid, wanted);
+	ret = prezero_may_begin();
+	if (!ret)
+		ret = zero(h, nid, wanted);
 	return ret ?: len;
 }
 

@@ -2,6 +2,7 @@
 #ifndef _MM_PAGE_CLEARING_H
 #define _MM_PAGE_CLEARING_H
 
+#include <linux/cacheinfo.h>
 #include <linux/highmem.h>
 #include <linux/minmax.h>
 #include <linux/mm_types.h>
@@ -34,6 +35,25 @@ static inline unsigned long clear_batch(const struct folio_range *range,
 	nr = preempt_model_preemptible() ? left : min(left, CLEAR_USER_BATCH);
 	trace_clear_batch(nr);
 	return nr;
+}
+
+/*
+ * Clear a folio of a file that nobody has filled. The page that a fault waits for
+ * is the one at @index in the file, wherever it is mapped. Where caches alias that
+ * is no address to clear through: the caller of read() may be the first to look.
+ */
+static inline void folio_zero_file(struct folio *folio, pgoff_t index, bool bulk)
+{
+	long i, n = folio_nr_pages(folio);
+
+	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) &&
+	    folio_test_large(folio) && !cpu_dcache_is_aliasing()) {
+		folio_zero_user(folio, index << PAGE_SHIFT, bulk);
+		return;
+	}
+
+	for (i = 0; i < n; i++)
+		clear_highpage(folio_page(folio, i));
 }
 
 void clear_folio_non_caching(struct folio *folio,

@@ -256,8 +256,9 @@ bool __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags)
  * prezero_treated() - Is there nothing to do about this free block?
  * @page: First page of a block in the free lists.
  *
- * What has been reported is no longer in memory; to clear it would bring it
- * back, all of it zeroes.
+ * What has been reported is no longer in memory, and to clear it would bring it
+ * back. That is known of blocks that still are what they were when they were
+ * reported, not of parts of them.
  *
  * Context: The zone lock is held.
  */

@@ -21,7 +21,7 @@
  *
  * All of these are called with the zone lock held unless they say otherwise, and
  * are no more than one instruction that does nothing until somebody has enabled
- * pre-zeroing; but for prezero_alloc(), which is a few, beside a large folio.
+ * pre-zeroing; but for prezero_alloc(), which is two loads and two stores.
  */
 
 struct page;
@@ -211,7 +211,12 @@ static inline bool prezero_prep(struct page *page, unsigned int order,
 	return prezero_used() && __prezero_prep(page, order, gfp_flags);
 }
 
-/* See prezero_alloc(). Returns what is to be passed to prezero_want_end(). */
+/*
+ * See prezero_alloc(). Returns what is to be passed to prezero_want_end(). That
+ * knows of one page only, the last: if something else is allocated after it in the
+ * same call, as page_owner does at times for what it remembers, then it was a hit
+ * and is cleared again.
+ */
 static inline unsigned long prezero_want_begin(unsigned long want)
 {
 	const unsigned long outer = current->prezero_want;
@@ -246,6 +251,7 @@ static inline bool prezero_want_end(unsigned long outer, struct page *page)
 /**
  * prezero_alloc_keep() - Allocate a folio that somebody may have to clear.
  * @clear: Where to tell if that has been done already.
+ * @want: False if nobody will, then it is the same as @alloc.
  * @alloc: As for prezero_alloc().
  *
  * For a pool of memory. It counts as hit or miss not now but when the pool
@@ -254,8 +260,8 @@ static inline bool prezero_want_end(unsigned long outer, struct page *page)
  * Context: That of @alloc, in a task.
  * Return: What @alloc returns. *@clear is false if that is NULL.
  */
-#define prezero_alloc_keep(clear, alloc)				\
-	__prezero_alloc(clear, alloc, PREZERO_WANT | PREZERO_KEEP)
+#define prezero_alloc_keep(clear, want, alloc)				\
+	__prezero_alloc(clear, alloc, (want) ? PREZERO_WANT | PREZERO_KEEP : 0)
 
 #define __prezero_alloc(clear, alloc, want)				\
 ({									\
@@ -294,10 +300,16 @@ bool prezero_job_chunk(struct prezero_job *job, unsigned long start,
 unsigned long prezero_job_end(struct prezero_job *job, struct zone *zone,
 			      bool complete);
 bool prezero_is_clear(struct page *page, unsigned int order);
+int prezero_may_begin(void);
 int prezero_interrupted(void);
 void prezero_allow(void);
 void prezero_forbid(void);
 bool prezero_is_allowed(void);
+
+/* For the KUnit test: may memory be known to be clear, whatever is enabled? */
+enum prezero_force { PREZERO_AS_ENABLED, PREZERO_ALLOW, PREZERO_FORBID };
+
+void prezero_force(enum prezero_force what);
 #else
 #define PREZERO_PASSING		0
 
@@ -366,7 +378,8 @@ static inline bool prezero_prep(struct page *page, unsigned int order,
 }
 
 #define prezero_alloc(clear, alloc)	({ *(clear) = false; (alloc); })
-#define prezero_alloc_keep(clear, alloc)	prezero_alloc(clear, alloc)
+#define prezero_alloc_keep(clear, want, alloc)				\
+	({ (void)(want); prezero_alloc(clear, alloc); })
 #endif /* CONFIG_PREZERO */
 
 #endif /* _MM_PREZERO_H */

@@ -40,10 +40,11 @@
  */
 #define CHUNK_PAGES	16UL
 
-static DEFINE_MUTEX(prezero_mutex);	/* of these three, and of what follows */
+static DEFINE_MUTEX(prezero_mutex);	/* of these four, and of what follows */
 static bool enabled;
 static bool background;
 static bool hibernating;
+static enum prezero_force force;
 
 /* Each by itself, and looked at anew each time. */
 static unsigned int order;			/* the smallest worked on */
@@ -72,14 +73,28 @@ int prezero_interrupted(void)
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	/*
-	 * To suspend the machine cannot wait. A task begins anew afterwards, if
-	 * it has the signal that makes it.
+	 * To suspend the machine, or to freeze a cgroup, cannot wait. A task
+	 * begins anew afterwards, if it has the signal that makes it.
 	 */
-	if (freezing(current) &&
+	if ((freezing(current) || current->jobctl & JOBCTL_TRAP_FREEZE) &&
 	    (current->flags & PF_KTHREAD || signal_pending(current)))
 		return -ERESTARTNOINTR;
 	if (current->flags & PF_KTHREAD && kthread_should_stop())
 		return -EINTR;
+	return prezero_is_allowed() ? 0 : -EBUSY;
+}
+
+/**
+ * prezero_may_begin() - May a task clear ahead what it was asked for?
+ *
+ * Context: Any.
+ * Return: 0, -EPERM if pre-zeroing is not enabled, or -EBUSY if it is but the
+ *	   machine is about to hibernate.
+ */
+int prezero_may_begin(void)
+{
+	if (!READ_ONCE(enabled))
+		return -EPERM;
 	return prezero_is_allowed() ? 0 : -EBUSY;
 }
 
@@ -345,11 +360,14 @@ static int start_threads(void)
 /* After any change of what these depend on, with the mutex held. */
 static int apply(void)
 {
+	bool allow = enabled;
 	int ret = 0;
 
 	lockdep_assert_held(&prezero_mutex);
 
-	if (!enabled || hibernating) {
+	if (force != PREZERO_AS_ENABLED)
+		allow = force == PREZERO_ALLOW;
+	if (!allow || hibernating) {
 		if (prezero_is_allowed()) {
 			prezero_forbid();
 			hugetlb_prezero_forbid();
@@ -365,6 +383,16 @@ static int apply(void)
 
 	return ret;
 }
+
+#ifdef CONFIG_PREZERO_KUNIT_TEST
+void prezero_force(enum prezero_force what)
+{
+	mutex_lock(&prezero_mutex);
+	force = what;
+	apply();
+	mutex_unlock(&prezero_mutex);
+}
+#endif
 
 /*
  * The image holds no free memory, so nothing is known about that afterwards. No
@@ -482,10 +510,10 @@ static ssize_t run_store(struct kobject *kobj, struct kobj_attribute *attr,
 	if (strlen(buf) != count || page_clearing_parse_size(buf, &bytes) ||
 	    bytes > totalram_pages() * PAGE_SIZE)
 		return -EINVAL;
-	if (!READ_ONCE(enabled))
-		return -EPERM;
 
-	ret = run(bytes);
+	ret = prezero_may_begin();
+	if (!ret)
+		ret = run(bytes);
 	return ret ?: count;
 }
 

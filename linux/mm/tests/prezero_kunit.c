@@ -29,8 +29,6 @@
 #define TRIES		20
 #define SMALLER		16	/* blocks that may be in the way of a split one */
 
-static bool was_allowed;
-
 static void fill(struct page *page, unsigned int order)
 {
 	memset(page_address(page), 0xa5, PAGE_SIZE << order);
@@ -595,6 +593,59 @@ static void told_once_test(struct kunit *test)
 	got_nothing(test);
 }
 
+/* A pool of memory: who counts is somebody else, or nobody. */
+static void kept_test(struct kunit *test, bool want)
+{
+	unsigned long hits, misses, dropped;
+	struct folio *folio;
+	struct page *block;
+	bool clear, got;
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		block = clear_free_block(test);
+		if (!block)
+			continue;
+		hits = node_stat(block, PREZERO_HIT);
+		misses = node_stat(block, PREZERO_MISS);
+		dropped = node_stat(block, PREZERO_DROPPED);
+		folio = prezero_alloc_keep(&clear, want,
+					   folio_alloc(TEST_GFP, ORDER));
+		hits = node_stat(block, PREZERO_HIT) - hits;
+		misses = node_stat(block, PREZERO_MISS) - misses;
+		dropped = node_stat(block, PREZERO_DROPPED) - dropped;
+		KUNIT_EXPECT_EQ(test, current->prezero_want, 0);
+		if (!folio)
+			continue;
+		got = &folio->page == block;
+		if (got) {
+			KUNIT_EXPECT_EQ(test, clear, want);
+			/* Others may count some of their own meanwhile. */
+			KUNIT_EXPECT_LT(test, hits, 1UL << ORDER);
+			KUNIT_EXPECT_LT(test, misses, 1UL << ORDER);
+			if (want)
+				KUNIT_EXPECT_LT(test, dropped, 1UL << ORDER);
+			else
+				KUNIT_EXPECT_GE(test, dropped, 1UL << ORDER);
+		}
+		KUNIT_EXPECT_FALSE(test, any_marked(&folio->page, ORDER));
+		folio_put(folio);
+		if (got)
+			return;
+	}
+	got_nothing(test);
+}
+
+static void kept_clear_test(struct kunit *test)
+{
+	kept_test(test, true);
+}
+
+static void kept_overwritten_test(struct kunit *test)
+{
+	kept_test(test, false);
+}
+
 static void forbid_test(struct kunit *test)
 {
 	struct prezero_job job;
@@ -609,7 +660,7 @@ static void forbid_test(struct kunit *test)
 		if (!block)
 			continue;
 
-		prezero_forbid();
+		prezero_force(PREZERO_FORBID);
 		KUNIT_EXPECT_FALSE(test, prezero_is_allowed());
 		KUNIT_EXPECT_EQ(test, 0,
 				zone_page_state_snapshot(page_zone(block),
@@ -619,7 +670,7 @@ static void forbid_test(struct kunit *test)
 		cleared = begun ? end(&job, page_zone(block), clear_all(&job)) : 0;
 		if (state != GONE)
 			state = state_of(block, ORDER);
-		prezero_allow();
+		prezero_force(PREZERO_ALLOW);
 
 		KUNIT_EXPECT_EQ(test, cleared, 0);
 		if (state == GONE || !begun)
@@ -632,22 +683,20 @@ static void forbid_test(struct kunit *test)
 
 static int prezero_test_init(struct kunit *test)
 {
-	was_allowed = prezero_is_allowed();
-
 	if (page_poisoning_enabled_static())
 		kunit_skip(test, "page poisoning is on, free memory is not zero");
 	if (debug_pagealloc_enabled_static())
 		kunit_skip(test, "debug_pagealloc is on, free memory is not mapped");
 
-	if (!was_allowed)
-		prezero_allow();
+	prezero_force(PREZERO_ALLOW);
+	if (!prezero_is_allowed())
+		kunit_skip(test, "the machine is about to hibernate");
 	return 0;
 }
 
 static void prezero_test_exit(struct kunit *test)
 {
-	if (!was_allowed && prezero_is_allowed())
-		prezero_forbid();
+	prezero_force(PREZERO_AS_ENABLED);
 }
 
 static struct kunit_case prezero_cases[] = {
@@ -663,6 +712,8 @@ static struct kunit_case prezero_cases[] = {
 	KUNIT_CASE(told_clear_test),
 	KUNIT_CASE(told_dirty_test),
 	KUNIT_CASE(told_once_test),
+	KUNIT_CASE(kept_clear_test),
+	KUNIT_CASE(kept_overwritten_test),
 	KUNIT_CASE(forbid_test),
 	{}
 };

@@ -37,6 +37,7 @@
 #define NC_METHOD	DIR "non_caching_method"
 #define THRESHOLD	DIR "non_caching_threshold"
 #define CPU1_ONLINE	"/sys/devices/system/cpu/cpu1/online"
+#define SHMEM_ENABLED	"/sys/kernel/mm/transparent_hugepage/shmem_enabled"
 #define SIZE		(8 * SZ_1M)	/* of most requests */
 #define MAX_SIZE	(64 * SZ_1M)
 #define NEIGHBOURS	2
@@ -188,11 +189,15 @@ static int pin(struct area *a, size_t piece, unsigned int flags)
 	return ret;
 }
 
+/* Of shmem what is there already, and nobody has cleared. */
 static int pin_file(struct area *a, size_t size)
 {
-	a->fd = memfd_create("pinned",
-			     MFD_HUGETLB | MFD_HUGE_2MB | MFD_ALLOW_SEALING);
-	if (a->fd < 0 || ftruncate(a->fd, size))
+	const bool shmem = a->backing == SHMEM;
+
+	a->fd = memfd_create("pinned", MFD_ALLOW_SEALING |
+			     (shmem ? 0 : MFD_HUGETLB | MFD_HUGE_2MB));
+	if (a->fd < 0 || ftruncate(a->fd, size) ||
+	    (shmem && fallocate(a->fd, 0, 0, size)))
 		return errno;
 	a->mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
 	return a->mem == MAP_FAILED ? errno : pin_memfd(a->fd, 0, size);
@@ -489,6 +494,20 @@ TEST_F(other, pinned_memfd)
 		SKIP(return, "no /dev/udmabuf");
 	expect_way(_metadata, HUGETLB, MEMFD_PIN, SIZE, PAGES(SIZE));
 	expect_way(_metadata, HUGETLB, MEMFD_PIN, SIZE - SZ_2M, 0);
+}
+
+TEST_F(other, pinned_shmem)
+{
+	const char *why = prepare_thp(SHMEM);
+
+	if (why)
+		SKIP(return, "%s", why);
+	if (access("/dev/udmabuf", R_OK | W_OK))
+		SKIP(return, "no /dev/udmabuf");
+	/* fallocate() knows of no mapping, and asks this one. */
+	ASSERT_EQ(0, put(SHMEM_ENABLED, "always"));
+	expect_way(_metadata, SHMEM, MEMFD_PIN, SIZE, PAGES(SIZE));
+	expect_way(_metadata, SHMEM, MEMFD_PIN, SIZE - SZ_2M, 0);
 }
 
 /* Large by itself: all but what is about to be used, wherever that is. */

@@ -637,23 +637,38 @@ static unsigned long cgroup_stat(int root, const char *name, const char *key)
 
 #define CGROUP	"prezero-selftest"
 
+/*
+ * A cgroup that may use a fifth of CPU 1, in the directory *@root. Returns why there
+ * is none, or NULL.
+ */
+static const char *cgroup_make(int *root)
+{
+	*root = cgroup_mount();
+	if (*root < 0)
+		return "no cgroup v2";
+	if (!cgroup_write(*root, "cgroup.subtree_control", "+cpu +cpuset"))
+		return "no cpu and cpuset controllers in cgroup v2";
+	if (mkdirat(*root, CGROUP, 0755))
+		return "cannot make a cgroup";
+	if (!cgroup_write(*root, CGROUP "/cpu.max", "20000 100000") ||
+	    !cgroup_write(*root, CGROUP "/cpuset.cpus", "1")) {
+		unlinkat(*root, CGROUP, AT_REMOVEDIR);
+		return "no CPU bandwidth control, or no CPU 1";
+	}
+	return NULL;
+}
+
 /* The time is the cgroup's of who writes, on the CPUs that it may use. */
 TEST_F(prezero, cgroup)
 {
-	int root = cgroup_mount(), status;
+	const char *why;
 	cpu_set_t cpus;
+	int root, status;
 	pid_t pid;
 
-	if (root < 0)
-		SKIP(return, "no cgroup v2");
-	if (!cgroup_write(root, "cgroup.subtree_control", "+cpu +cpuset"))
-		SKIP(return, "no cpu and cpuset controllers in cgroup v2");
-	ASSERT_EQ(0, mkdirat(root, CGROUP, 0755));
-	if (!cgroup_write(root, CGROUP "/cpu.max", "20000 100000") ||
-	    !cgroup_write(root, CGROUP "/cpuset.cpus", "1")) {
-		unlinkat(root, CGROUP, AT_REMOVEDIR);
-		SKIP(return, "no CPU bandwidth control, or no CPU 1");
-	}
+	why = cgroup_make(&root);
+	if (why)
+		SKIP(return, "%s", why);
 
 	dirty(THP, 2 * SIZE);
 	pid = fork();
@@ -674,6 +689,51 @@ TEST_F(prezero, cgroup)
 	/* Less than 20 ms for 256 MB would be more than any memory can take. */
 	EXPECT_GT(cgroup_stat(root, CGROUP "/cpu.stat", "usage_usec "), 2000);
 	EXPECT_GT(cgroup_stat(root, CGROUP "/cpu.stat", "nr_periods "), 0);
+	EXPECT_EQ(0, unlinkat(root, CGROUP, AT_REMOVEDIR));
+	close(root);
+}
+
+/* Whoever is to be frozen does not go on until all is clear, but afterwards. */
+TEST_F_TIMEOUT(prezero, frozen, PATIENCE)
+{
+	unsigned long before;
+	const char *why;
+	int root, status;
+	unsigned int i;
+	pid_t pid;
+
+	why = cgroup_make(&root);
+	if (why)
+		SKIP(return, "%s", why);
+
+	dirty(THP, 4 * SIZE);
+	before = count("prezero_cleared");
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid) {
+		if (!cgroup_write(root, CGROUP "/cgroup.procs", "0"))
+			_exit(1);
+		_exit(put_num(RUN, 4 * SIZE) ? 2 : 0);
+	}
+	for (i = 0; i < 500 && count("prezero_cleared") == before; i++)
+		usleep(10000);
+	EXPECT_LT(before, count("prezero_cleared"));
+
+	EXPECT_TRUE(cgroup_write(root, CGROUP "/cgroup.freeze", "1"));
+	for (i = 0; i < 100 && !cgroup_stat(root, CGROUP "/cgroup.events", "frozen "); i++)
+		usleep(10000);
+	EXPECT_EQ(1, cgroup_stat(root, CGROUP "/cgroup.events", "frozen "));
+	before = count("prezero_cleared");
+	usleep(200000);
+	EXPECT_EQ(before, count("prezero_cleared"));
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG))
+		TH_LOG("it was done before");
+
+	EXPECT_TRUE(cgroup_write(root, CGROUP "/cpu.max", "max"));
+	EXPECT_TRUE(cgroup_write(root, CGROUP "/cgroup.freeze", "0"));
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_LT(before, count("prezero_cleared"));
 	EXPECT_EQ(0, unlinkat(root, CGROUP, AT_REMOVEDIR));
 	close(root);
 }
