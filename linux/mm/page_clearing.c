@@ -135,9 +135,9 @@ void clear_folio_non_caching(struct folio *folio,
 }
 
 /**
- * clear_free_pages_non_caching() - Clear pages that nobody has allocated.
+ * clear_free_pages_non_caching() - Clear pages that nobody uses.
  * @page: The first one, in lowmem.
- * @nr: How many base pages, at least one, inside a block of the buddy allocator.
+ * @nr: How many base pages, at least one, of one free block or free huge page.
  *
  * They are coherent when this returns. Not counted as cleared for user space.
  *

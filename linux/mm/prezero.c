@@ -21,7 +21,7 @@
  */
 DEFINE_STATIC_KEY_FALSE(prezero_key);
 
-/* How many pages from the end of a list to look at for one of the right kind. */
+/* How many pages from the end of a list to look at for one that is clear. */
 #define PICK_DEPTH	8
 
 /* May memory be said to be clear? Read with the lock of a zone, set without. */
@@ -187,11 +187,13 @@ void __prezero_split(struct zone *zone, struct page *page, struct page *part,
 
 /*
  * The list is sorted as far as those who have added to it or moved in it care:
- * look at both ends, a few steps from the one and not from the other, and do not
- * search. What is being cleared waits among the clear ones and is left alone.
+ * look at both ends and do not search. To save a clear is worth a few steps, to
+ * save a clear block for others is not. What is being cleared waits among the
+ * clear ones and is left alone.
  */
 struct page *__prezero_pick(struct page *first, struct list_head *list, bool clear)
 {
+	const unsigned int depth = clear ? PICK_DEPTH : 1;
 	struct page *last;
 	unsigned int i;
 
@@ -199,7 +201,7 @@ struct page *__prezero_pick(struct page *first, struct list_head *list, bool cle
 		return first;
 
 	last = list_last_entry(list, struct page, lru);
-	for (i = 0; last != first && i < PICK_DEPTH; i++) {
+	for (i = 0; last != first && i < depth; i++) {
 		if (page_prezeroed(last) == clear && !page_prezeroing(last))
 			return last;
 		last = list_prev_entry(last, lru);
@@ -252,7 +254,7 @@ bool __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags)
 	return clear && !(gfp_flags & __GFP_ZEROTAGS);
 }
 
-/*
+/**
  * prezero_treated() - Is there nothing to do about this free block?
  * @page: First page of a block in the free lists.
  *
@@ -261,6 +263,7 @@ bool __prezero_prep(struct page *page, unsigned int order, gfp_t gfp_flags)
  * reported, not of parts of them.
  *
  * Context: The zone lock is held.
+ * Return: true if it is clear, or being cleared, or not to be.
  */
 bool prezero_treated(struct page *page)
 {

@@ -25,7 +25,6 @@
 #include <linux/sysfs.h>
 #include <linux/topology.h>
 #include <linux/vmstat.h>
-#include <linux/wait.h>
 
 #include "free_walk.h"
 #include "hugetlb_prezero.h"
@@ -238,7 +237,6 @@ static int run(unsigned long bytes)
 /* The background: one thread a node */
 
 static struct task_struct *threads[MAX_NUMNODES];
-static DECLARE_WAIT_QUEUE_HEAD(background_wait);
 
 /* Below this reclaim is about to fight for memory: leave that alone. */
 static bool zone_is_low(struct zone *zone)
@@ -299,9 +297,11 @@ static int background_thread(void *data)
 		}
 
 		idle = req.cleared ? 0 : min(idle + 1, 4U);
-		wait_event_freezable_timeout(background_wait,
-					     kthread_should_stop(),
-					     background_delay(idle));
+		/* Asleep it may be frozen as it is. */
+		set_current_state(TASK_INTERRUPTIBLE | TASK_FREEZABLE);
+		if (!kthread_should_stop())
+			schedule_timeout(background_delay(idle));
+		__set_current_state(TASK_RUNNING);
 	}
 
 	return 0;
@@ -396,7 +396,9 @@ void prezero_force(enum prezero_force what)
 
 /*
  * The image holds no free memory, so nothing is known about that afterwards. No
- * mark must be in the image, and none may come up until it is made.
+ * block of the free lists may have a mark in the image, and none may get one until
+ * it is made. What the lists of the CPUs hold is not free to the one who makes it:
+ * that is saved, or it has been freed to the zone and lost its mark.
  */
 static int prezero_pm_notify(struct notifier_block *nb, unsigned long action,
 			     void *data)
